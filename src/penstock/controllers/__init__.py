@@ -1,0 +1,1 @@
+"""The programs under test, each bound to the model as a component."""

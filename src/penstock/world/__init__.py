@@ -1,0 +1,1 @@
+"""The modelled network: packets, topologies, hosts, switches, links and their faults."""
