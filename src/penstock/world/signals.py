@@ -1,0 +1,36 @@
+"""What the physical world tells a component, over the channel from the fabric.
+
+The fabric holds links, attachments and power; when one of them changes, the components at its
+ends hear of it on their port `FABRIC`, in order with nothing else, as hardware interrupts do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.world.component import Port
+
+FABRIC: Final = "fabric"
+"""The fabric's name, and the name of every component's port towards it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """The link at one of your ports came up or went down (a control session is a link too)."""
+
+    port: Port
+    up: bool
+
+    def __str__(self) -> str:
+        return f"Carrier(port {self.port} {'up' if self.up else 'down'})"
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """You were switched off, losing all you knew, or on again."""
+
+    on: bool
+
+    def __str__(self) -> str:
+        return f"Power({'on' if self.on else 'off'})"
