@@ -100,7 +100,7 @@ def _term(field: Field, given: Given) -> Term:
     return Term(field.name, _number(field, given), field.full)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Match:
     """The packets that satisfy every term; with no term, all packets."""
 

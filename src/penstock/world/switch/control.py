@@ -1,0 +1,233 @@
+"""What a switch does with each message of a controller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from penstock.openflow.match import Match
+from penstock.openflow.messages import (
+    NO_BUFFER,
+    V10,
+    BarrierReply,
+    BarrierRequest,
+    EchoReply,
+    EchoRequest,
+    Error,
+    Experimenter,
+    FeaturesRequest,
+    FlowMod,
+    GetAsyncReply,
+    GetAsyncRequest,
+    GetConfigReply,
+    GetConfigRequest,
+    GroupMod,
+    Hello,
+    MeterMod,
+    OpenFlowMessage,
+    PacketOut,
+    PortConfig,
+    PortMod,
+    PortNo,
+    QueueGetConfigReply,
+    QueueGetConfigRequest,
+    Role,
+    RoleReply,
+    RoleRequest,
+    SetAsync,
+    SetConfig,
+    TableMod,
+)
+from penstock.openflow.refusals import Refusal, Refused
+from penstock.openflow.stats import StatsReply, StatsRequest, TableFeaturesRequest
+from penstock.world.frame import Frame
+from penstock.world.switch import flow_mods, pipeline, reports
+from penstock.world.switch.checks import check_actions
+from penstock.world.switch.group_mods import apply_group_mod, apply_meter_mod
+from penstock.world.switch.headers import read
+from penstock.world.switch.state import Buffered, Session
+from penstock.world.switch.turn import Turn
+
+_CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod, SetAsync)
+"""What a slave controller may not send (specification 1.3 §6.3.4); its own async settings it may."""
+
+_FRAGMENT_MODES: Final = 0b011
+_INVALID_TTL: Final = 0b100
+_CONFIGURABLE: Final = {
+    V10: PortConfig.DOWN
+    | PortConfig.NO_RECV
+    | PortConfig.NO_RECV_STP
+    | PortConfig.NO_FLOOD
+    | PortConfig.NO_FWD
+    | PortConfig.NO_PACKET_IN
+    | PortConfig.NO_STP
+}
+_CONFIGURABLE_13: Final = PortConfig.DOWN | PortConfig.NO_RECV | PortConfig.NO_FWD | PortConfig.NO_PACKET_IN
+
+
+def handle(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
+    """Carry out one message, answering it where an answer is due; a refusal is an answer too."""
+    try:
+        _dispatch(turn, controller, message)
+    except Refused as refused:
+        refuse(turn, controller, refused.refusal, message)
+
+
+def refuse(
+    turn: Turn, controller: str, refusal: Refusal, message: OpenFlowMessage, data: bytes = b""
+) -> None:
+    """Answer a message with an error."""
+    kind, code = refusal.code(turn.version)
+    turn.note("refused", refusal.name.lower().replace("_", "-"), type(message).__name__)
+    turn.reply(controller, Error(kind, code, data, xid=message.xid))
+
+
+def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
+    session = turn.state.sessions[controller]
+    if session.role == Role.SLAVE and isinstance(message, _CHANGES) and not isinstance(message, SetAsync):
+        raise Refused(Refusal.IS_SLAVE, "a slave may not change anything")
+    xid = message.xid
+    match message:
+        case FlowMod():
+            _flow_mod(turn, message)
+        case PacketOut():
+            _packet_out(turn, message)
+        case BarrierRequest():
+            turn.reply(controller, BarrierReply(xid=xid))
+        case EchoRequest(data=data):
+            turn.reply(controller, EchoReply(data, xid=xid))
+        case FeaturesRequest():
+            turn.reply(controller, replace(reports.features(turn), xid=xid))
+        case StatsRequest(body=body):
+            if session.role == Role.SLAVE and isinstance(body, TableFeaturesRequest) and body.tables:
+                raise Refused(Refusal.IS_SLAVE, "a slave may not change anything")
+            turn.reply(controller, StatsReply(reports.answer(turn, body), xid=xid))
+        case GetConfigRequest():
+            flags = turn.state.fragments | (_INVALID_TTL if session.invalid_ttl else 0)
+            turn.reply(controller, GetConfigReply(flags, session.miss_send_len, xid=xid))
+        case SetConfig():
+            _set_config(turn, controller, session, message)
+        case GroupMod():
+            apply_group_mod(turn, message)
+        case MeterMod():
+            apply_meter_mod(turn, message)
+        case PortMod():
+            _port_mod(turn, message)
+        case TableMod(table_id=table_id):
+            if table_id != 0xFF and table_id >= turn.options.tables:
+                raise Refused(Refusal.TABLE_BAD_TABLE, f"there is no table {table_id}")
+        case RoleRequest():
+            _role(turn, controller, message)
+        case GetAsyncRequest():
+            reply = GetAsyncReply(session.packet_in, session.port_status, session.flow_removed, xid=xid)
+            turn.reply(controller, reply)
+        case SetAsync(packet_in=packet_in, port_status=port_status, flow_removed=flow_removed):
+            _set_session(
+                turn,
+                controller,
+                replace(session, packet_in=packet_in, port_status=port_status, flow_removed=flow_removed),
+            )
+        case QueueGetConfigRequest(port=port):
+            if port != PortNo.ANY and port not in turn.state.ports:
+                raise Refused(Refusal.QUEUE_BAD_PORT, f"there is no port {port}")
+            turn.reply(controller, QueueGetConfigReply(port, (), xid=xid))
+        case Experimenter(experimenter=vendor):
+            raise Refused(Refusal.BAD_VENDOR, f"vendor {vendor:#x} is unknown")
+        case Hello():
+            _hello(turn, controller, session, message)
+        case Error() | EchoReply():
+            pass
+        case _:
+            raise Refused(Refusal.BAD_TYPE, f"a switch is not sent {type(message).__name__}")
+
+
+def _set_session(turn: Turn, controller: str, session: Session) -> None:
+    turn.change(sessions=turn.state.sessions.set(controller, session))
+
+
+def _hello(turn: Turn, controller: str, session: Session, message: Hello) -> None:
+    """Agree on the version, or give the session up."""
+    if message.versions is not None:
+        agreed = turn.version in message.versions
+    else:
+        agreed = message.version == 0 or message.version >= turn.version
+    if not agreed:
+        refuse(turn, controller, Refusal.HELLO_INCOMPATIBLE, message)
+        _set_session(turn, controller, replace(session, up=False))
+
+
+def _flow_mod(turn: Turn, message: FlowMod) -> None:
+    flow_mods.apply(turn, message)
+    if message.buffer_id != NO_BUFFER and message.command <= 2:
+        pipeline.resend(turn, _take_buffer(turn, message.buffer_id))
+
+
+def _take_buffer(turn: Turn, number: int) -> Buffered:
+    kept = turn.state.buffers.get(number)
+    if kept is None:
+        raise Refused(Refusal.BUFFER_UNKNOWN, f"there is no packet in buffer {number:#x}")
+    turn.change(buffers=turn.state.buffers.without(number))
+    return kept
+
+
+def _packet_out(turn: Turn, message: PacketOut) -> None:
+    in_port = message.in_port
+    if in_port >= 0xFF00 and in_port not in (PortNo.LOCAL, PortNo.ANY, PortNo.CONTROLLER):
+        raise Refused(Refusal.BAD_PORT, f"{in_port:#x} is no port a packet comes in by")
+    if message.buffer_id != NO_BUFFER:
+        frame = _take_buffer(turn, message.buffer_id).frame
+    else:
+        frame = Frame(message.data, message.tag)
+    check_actions(turn, message.actions, _match_of(frame))
+    pipeline.send_out(turn, frame, in_port, message.actions)
+
+
+def _match_of(frame: Frame) -> Match:
+    """Return the match of exactly this packet: what its actions may rely on."""
+    fields = read(frame.data).fields
+    known = ("eth_type", "ip_proto", "icmpv6_type", "vlan_vid")
+    return Match.of(**{name: fields[name] for name in known if name in fields})
+
+
+def _set_config(turn: Turn, controller: str, session: Session, message: SetConfig) -> None:
+    if message.flags & _FRAGMENT_MODES != turn.state.fragments and message.flags & 0b10 == 0:
+        turn.change(fragments=message.flags & _FRAGMENT_MODES)
+    invalid_ttl = bool(message.flags & _INVALID_TTL) and turn.version != V10
+    _set_session(
+        turn, controller, replace(session, miss_send_len=message.miss_send_len, invalid_ttl=invalid_ttl)
+    )
+
+
+def _port_mod(turn: Turn, message: PortMod) -> None:
+    if message.port_no not in turn.state.ports:
+        raise Refused(Refusal.PORT_BAD_PORT, f"there is no port {message.port_no}")
+    if turn.describe_port(message.port_no).hw_addr != message.hw_addr:
+        raise Refused(Refusal.PORT_BAD_HW_ADDR, "the address is not the port's")
+    known = _CONFIGURABLE.get(turn.version, _CONFIGURABLE_13)
+    mask = message.mask & known
+    status = turn.port_status(message.port_no)
+    turn.set_port(message.port_no, replace(status, config=status.config & ~mask | message.config & mask))
+
+
+def _role(turn: Turn, controller: str, message: RoleRequest) -> None:
+    """Give a controller its standing; a master makes the last one a slave (§6.3.4)."""
+    sessions = turn.state.sessions
+    if message.role not in tuple(Role):
+        raise Refused(Refusal.ROLE_BAD_ROLE, f"there is no role {message.role}")
+    if message.role in (Role.MASTER, Role.SLAVE):
+        last = turn.state.generation
+        if last is not None and (message.generation_id - last) % (1 << 64) >= 1 << 63:
+            raise Refused(Refusal.ROLE_STALE, "a newer generation has spoken")
+        turn.change(generation=message.generation_id)
+    if message.role == Role.MASTER:
+        for name, session in sessions.items():
+            if name != controller and session.role == Role.MASTER:
+                sessions = sessions.set(name, replace(session, role=Role.SLAVE))
+    if message.role != Role.NOCHANGE:
+        sessions = sessions.set(controller, replace(sessions[controller], role=message.role))
+    turn.change(sessions=sessions)
+    generation = turn.state.generation
+    reply = RoleReply(
+        sessions[controller].role, 0xFFFFFFFFFFFFFFFF if generation is None else generation, xid=message.xid
+    )
+    turn.reply(controller, reply)

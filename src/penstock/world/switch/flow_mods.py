@@ -1,0 +1,177 @@
+"""Changing flow tables: the five flow-mod commands, and entries that time out.
+
+Numbers of the specification 1.3 §6.4: add replaces an entry of the same priority and match,
+modify changes instructions and keeps counters and timeouts, delete may filter by output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from penstock.openflow.messages import (
+    ALL_TABLES,
+    ANY_GROUP,
+    V10,
+    FlowCommand,
+    FlowFlag,
+    FlowMod,
+    FlowRemovedReason,
+    PortNo,
+)
+from penstock.openflow.refusals import Refusal, Refused
+from penstock.world.switch.checks import check_instructions, check_match
+from penstock.world.switch.flow_table import FlowEntry
+from penstock.world.switch.state import Usage
+from penstock.world.switch.turn import Turn, outputs_to
+
+_KNOWN_FLAGS = {V10: 0b111}
+_EVERY_BIT = 0xFFFFFFFFFFFFFFFF
+_DELETES = (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
+
+
+def apply(turn: Turn, message: FlowMod) -> None:
+    """Carry out a flow-mod or refuse it."""
+    _check(turn, message)
+    if message.command == FlowCommand.ADD:
+        _add(turn, message)
+    elif message.command in _DELETES:
+        _delete(turn, message)
+    else:
+        _modify(turn, message)
+
+
+def _check(turn: Turn, message: FlowMod) -> None:
+    check_match(message.match, turn.version)
+    if turn.version != V10 and message.table_id == ALL_TABLES and message.command not in _DELETES:
+        raise Refused(Refusal.FLOW_BAD_TABLE_ID, "only a delete may name all tables")
+    if message.command not in tuple(FlowCommand):
+        raise Refused(Refusal.FLOW_BAD_COMMAND, f"there is no flow-mod command {message.command}")
+    if message.flags & ~_KNOWN_FLAGS.get(turn.version, 0b11111):
+        raise Refused(Refusal.FLOW_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
+    if turn.version == V10 and message.flags & FlowFlag.EMERG:
+        timed = message.idle_timeout or message.hard_timeout
+        raise Refused(Refusal.FLOW_BAD_TIMEOUT if timed else Refusal.FLOW_TABLE_FULL, "no emergency table")
+    check_instructions(turn, message.instructions, message.match, _first_table(turn, message))
+    if message.table_id != ALL_TABLES and message.table_id >= turn.options.tables:
+        raise Refused(Refusal.BAD_TABLE_ID, f"there is no table {message.table_id}")
+
+
+def _first_table(turn: Turn, message: FlowMod) -> int:
+    return 0 if turn.version == V10 or message.table_id == ALL_TABLES else message.table_id
+
+
+def _tables(turn: Turn, message: FlowMod) -> list[int]:
+    return list(turn.state.tables) if message.table_id == ALL_TABLES else [message.table_id]
+
+
+def selected(turn: Turn, message: FlowMod) -> Iterator[tuple[int, FlowEntry]]:
+    """Yield the entries that a modify or delete speaks of."""
+    strict = message.command in (FlowCommand.MODIFY_STRICT, FlowCommand.DELETE_STRICT)
+    filtered = message.command in _DELETES
+    for table in _tables(turn, message):
+        for entry in turn.table(table):
+            same = (entry.priority, entry.match) == (message.priority, message.match)
+            if not (same if strict else entry.match.within(message.match)):
+                continue
+            if (entry.cookie ^ message.cookie) & message.cookie_mask:
+                continue
+            group = message.out_group if filtered else ANY_GROUP
+            port = message.out_port if filtered else PortNo.ANY
+            if outputs_to(entry, port, group):
+                yield table, entry
+
+
+def _add(turn: Turn, message: FlowMod) -> None:
+    number = _first_table(turn, message)
+    table = turn.table(number)
+    now = turn.state.now
+    old = table.find(message.priority, message.match)
+    if old is None:
+        if message.flags & FlowFlag.CHECK_OVERLAP and table.overlapping(message.priority, message.match):
+            raise Refused(Refusal.FLOW_OVERLAP, "another entry of this priority overlaps")
+        size = turn.options.table_size
+        if size is not None and len(table) >= size:
+            raise Refused(Refusal.FLOW_TABLE_FULL, f"table {number} holds {size} entries")
+    entry = FlowEntry(
+        priority=message.priority,
+        match=message.match,
+        instructions=message.instructions,
+        cookie=message.cookie,
+        flags=message.flags,
+        idle_timeout=message.idle_timeout,
+        hard_timeout=message.hard_timeout,
+        created=now,
+        modified=now,
+    )
+    turn.put_table(number, table.put(entry))
+    _renew_usage(turn, number, entry, keep=old is not None and not _resets(turn, message))
+    turn.note("rule-added", number, entry)
+
+
+def _resets(turn: Turn, message: FlowMod) -> bool:
+    """Tell whether counters start anew: always on a 1.0 add, else by flag."""
+    if turn.version == V10:
+        return message.command == FlowCommand.ADD
+    return bool(message.flags & FlowFlag.RESET_COUNTS)
+
+
+def _renew_usage(turn: Turn, table: int, entry: FlowEntry, *, keep: bool) -> None:
+    key = (table, entry.priority, entry.match)
+    old = turn.state.rule_usage.get(key)
+    if old is None:
+        return
+    now = turn.state.now
+    usage = replace(old, used=now) if keep else Usage(used=now)
+    turn.change(rule_usage=turn.state.rule_usage.set(key, usage))
+
+
+def _modify(turn: Turn, message: FlowMod) -> None:
+    found = list(selected(turn, message))
+    if not found:
+        if turn.version == V10:
+            _add(turn, message)
+        return
+    for number, old in found:
+        cookie = message.cookie if turn.version == V10 and message.cookie != _EVERY_BIT else old.cookie
+        entry = replace(old, instructions=message.instructions, cookie=cookie, modified=turn.state.now)
+        turn.put_table(number, turn.table(number).put(entry))
+        if _resets(turn, message):
+            _renew_usage(turn, number, entry, keep=False)
+        turn.note("rule-modified", number, entry)
+
+
+def _delete(turn: Turn, message: FlowMod) -> None:
+    by_table: dict[int, list[FlowEntry]] = {}
+    for number, entry in selected(turn, message):
+        by_table.setdefault(number, []).append(entry)
+    for number, entries in by_table.items():
+        turn.remove_entries(number, entries, FlowRemovedReason.DELETE)
+
+
+def remove_users_of_group(turn: Turn, group: int) -> None:
+    """Remove the entries that send to a group which is going away."""
+    for number in list(turn.state.tables):
+        users = [entry for entry in turn.table(number) if outputs_to(entry, PortNo.ANY, group)]
+        turn.remove_entries(number, users, FlowRemovedReason.GROUP_DELETE)
+
+
+def due(turn: Turn, number: int, entry: FlowEntry) -> tuple[int, FlowRemovedReason] | None:
+    """Return when an entry times out and why, as things stand."""
+    moments = []
+    if entry.hard_timeout:
+        moments.append((entry.modified + entry.hard_timeout * 1000, FlowRemovedReason.HARD_TIMEOUT))
+    if entry.idle_timeout:
+        used = turn.usage_of(number, entry).used
+        moments.append((used + entry.idle_timeout * 1000, FlowRemovedReason.IDLE_TIMEOUT))
+    return min(moments, key=lambda moment: moment[0], default=None)
+
+
+def expirable(turn: Turn) -> list[tuple[int, FlowEntry]]:
+    """Return the entries that have a timeout, in table order."""
+    return [
+        (number, entry)
+        for number in turn.state.tables
+        for entry in turn.table(number)
+        if entry.idle_timeout or entry.hard_timeout
+    ]

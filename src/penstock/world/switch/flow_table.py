@@ -1,0 +1,138 @@
+"""Flow tables: immutable, in one canonical order, quick to look up.
+
+A table is the tuple of its entries, highest priority first and by match among equals, so two
+tables that forward alike entry by entry are one value however they came about.  Looking up goes
+by tuple space: entries that mask the same bits share a dictionary, built once per table value.
+
+Where entries of equal priority overlap the specification leaves the choice to the switch; here
+the first in canonical order is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.openflow.actions import Instruction, instructions_text
+from penstock.openflow.match import Match
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEntry:
+    """One rule; its counters are kept beside the table (see `state.Usage`)."""
+
+    priority: int
+    match: Match
+    instructions: tuple[Instruction, ...] = ()
+    cookie: int = 0
+    flags: int = 0
+    idle_timeout: int = 0
+    hard_timeout: int = 0
+    created: int = 0
+    modified: int = 0
+
+    @property
+    def is_table_miss(self) -> bool:
+        """Tell whether this is 1.3's entry for packets that nothing else matches."""
+        return self.priority == 0 and not self.match.terms
+
+    def __str__(self) -> str:
+        return f"priority={self.priority} {self.match} -> {instructions_text(self.instructions)}"
+
+
+_Signature = tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True)
+class _Subtable:
+    """The entries that look at the same bits; the first found per value is the one to take."""
+
+    signature: _Signature
+    highest: int
+    entries: dict[tuple[int, ...], FlowEntry]
+
+
+def _order(entry: FlowEntry) -> tuple[int, object]:
+    return -entry.priority, entry.match.terms
+
+
+class FlowTable:
+    """A set of flow entries, as an immutable value."""
+
+    __slots__ = ("_hash", "_subtables", "entries")
+
+    entries: tuple[FlowEntry, ...]
+
+    def __init__(self, entries: Iterable[FlowEntry] = ()) -> None:
+        self.entries = tuple(sorted(entries, key=_order))
+        self._hash: int | None = None
+        self._subtables: list[_Subtable] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FlowTable) and self.entries == other.entries
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.entries)
+        return self._hash
+
+    def __iter__(self) -> Iterator[FlowEntry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return f"FlowTable({'; '.join(map(str, self.entries))})"
+
+    def lookup(self, fields: Mapping[str, int]) -> FlowEntry | None:
+        """Return the entry that a packet with these fields meets, if any."""
+        best: FlowEntry | None = None
+        for subtable in self._subtables if self._subtables is not None else self._index():
+            if best is not None and best.priority > subtable.highest:
+                break
+            found = subtable.entries.get(
+                tuple([fields.get(field, 0) & mask for field, mask in subtable.signature])
+            )
+            if found is not None and (best is None or _order(found) < _order(best)):
+                best = found
+        return best
+
+    def _index(self) -> list[_Subtable]:
+        by_signature: dict[_Signature, _Subtable] = {}
+        for entry in self.entries:
+            terms = entry.match.terms
+            signature = tuple((term.field, term.mask) for term in terms)
+            subtable = by_signature.get(signature)
+            if subtable is None:
+                subtable = by_signature[signature] = _Subtable(signature, entry.priority, {})
+            subtable.entries.setdefault(tuple(term.value for term in terms), entry)
+        self._subtables = list(by_signature.values())
+        return self._subtables
+
+    def find(self, priority: int, match: Match) -> FlowEntry | None:
+        """Return the entry of exactly this priority and match."""
+        for entry in self.entries:
+            if entry.priority == priority and entry.match == match:
+                return entry
+        return None
+
+    def overlapping(self, priority: int, match: Match) -> FlowEntry | None:
+        """Return an entry of this priority that some packet of the match would also meet."""
+        for entry in self.entries:
+            if entry.priority == priority and entry.match.overlaps(match):
+                return entry
+        return None
+
+    def put(self, entry: FlowEntry) -> FlowTable:
+        """Return this table with an entry added, replacing the one of its priority and match."""
+        return FlowTable(
+            [e for e in self.entries if (e.priority, e.match) != (entry.priority, entry.match)] + [entry]
+        )
+
+    def without(self, gone: Callable[[FlowEntry], bool]) -> FlowTable:
+        """Return this table without the entries that a test picks."""
+        return FlowTable([entry for entry in self.entries if not gone(entry)])
+
+
+EMPTY_TABLE = FlowTable()

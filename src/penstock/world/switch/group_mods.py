@@ -1,0 +1,176 @@
+"""Changing groups and meters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from penstock.openflow.actions import Group
+from penstock.openflow.messages import (
+    ALL_GROUPS,
+    ALL_METERS,
+    ANY_GROUP,
+    MAX_GROUP,
+    MAX_METER,
+    Bucket,
+    GroupCommand,
+    GroupMod,
+    GroupType,
+    MeterCommand,
+    MeterMod,
+    PortNo,
+)
+from penstock.openflow.refusals import Refusal, Refused
+from penstock.world.switch.checks import check_bucket
+from penstock.world.switch.flow_mods import remove_users_of_group
+from penstock.world.switch.state import GroupEntry, MeterEntry
+from penstock.world.switch.turn import Turn
+
+_DROP_BAND, _REMARK_BAND = 1, 2
+_KBPS, _PKTPS, _BURST, _STATS = 1, 2, 4, 8
+MOST_BANDS: Final = 8
+
+
+def apply_group_mod(turn: Turn, message: GroupMod) -> None:
+    """Carry out a group-mod or refuse it."""
+    _check_group(message)
+    match message.command:
+        case GroupCommand.ADD:
+            _add_group(turn, message)
+        case GroupCommand.MODIFY:
+            _modify_group(turn, message)
+        case _:
+            _delete_groups(turn, message.group_id)
+
+
+def _check_group(message: GroupMod) -> None:
+    for bucket in message.buckets:
+        check_bucket(bucket.actions)
+    deleting = message.command == GroupCommand.DELETE
+    if deleting and message.buckets:
+        raise Refused(Refusal.GROUP_INVALID, "a delete has no buckets")
+    if message.type not in tuple(GroupType):
+        raise Refused(Refusal.GROUP_BAD_TYPE, f"there is no group type {message.type}")
+    if message.type == GroupType.INDIRECT and not deleting and len(message.buckets) != 1:
+        raise Refused(Refusal.GROUP_INVALID, "an indirect group has one bucket")
+    if message.command not in tuple(GroupCommand):
+        raise Refused(Refusal.GROUP_BAD_COMMAND, f"there is no group-mod command {message.command}")
+    for bucket in message.buckets:
+        _check_bucket(message.type, bucket)
+
+
+def _check_bucket(kind: int, bucket: Bucket) -> None:
+    if bucket.weight and kind != GroupType.SELECT:
+        raise Refused(Refusal.GROUP_INVALID, "only a select group's buckets have weights")
+    watches = bucket.watch_port != PortNo.ANY or bucket.watch_group != ANY_GROUP
+    if watches and kind in (GroupType.ALL, GroupType.INDIRECT):
+        raise Refused(Refusal.GROUP_WATCH_UNSUPPORTED, "this type of group watches nothing")
+    if not watches and kind == GroupType.FAST_FAILOVER:
+        raise Refused(Refusal.GROUP_INVALID, "a fast-failover bucket must watch a port or group")
+
+
+def _add_group(turn: Turn, message: GroupMod) -> None:
+    if message.group_id in turn.state.groups:
+        raise Refused(Refusal.GROUP_EXISTS, f"group {message.group_id} exists")
+    _check_contents(turn, message)
+    entry = GroupEntry(message.type, message.buckets, turn.state.now)
+    turn.change(groups=turn.state.groups.set(message.group_id, entry))
+    turn.note("group-added", message.group_id)
+
+
+def _modify_group(turn: Turn, message: GroupMod) -> None:
+    old = turn.state.groups.get(message.group_id)
+    if old is None:
+        raise Refused(Refusal.GROUP_UNKNOWN, f"there is no group {message.group_id}")
+    _check_contents(turn, message)
+    entry = GroupEntry(message.type, message.buckets, old.created)
+    turn.change(groups=turn.state.groups.set(message.group_id, entry))
+    _forget_counters(turn, message.group_id)
+    turn.note("group-modified", message.group_id)
+
+
+def _check_contents(turn: Turn, message: GroupMod) -> None:
+    if message.group_id > MAX_GROUP:
+        raise Refused(Refusal.GROUP_INVALID, f"{message.group_id:#x} is no group's number")
+    for bucket in message.buckets:
+        for group_id in _named(bucket):
+            if _reaches(turn, group_id, message.group_id):
+                raise Refused(Refusal.GROUP_LOOP, f"group {message.group_id} would lead back to itself")
+
+
+def _named(bucket: Bucket) -> Iterator[int]:
+    for action in bucket.actions:
+        if isinstance(action, Group):
+            yield action.group_id
+
+
+def _reaches(turn: Turn, start: int, goal: int) -> bool:
+    """Tell whether a chain of groups leads from one to another."""
+    seen: set[int] = set()
+    waiting = [start]
+    while waiting:
+        group_id = waiting.pop()
+        if group_id == goal:
+            return True
+        entry = turn.state.groups.get(group_id)
+        if group_id not in seen and entry is not None:
+            seen.add(group_id)
+            waiting.extend(inner for bucket in entry.buckets for inner in _named(bucket))
+    return False
+
+
+def _delete_groups(turn: Turn, group_id: int) -> None:
+    """Delete one group or all, with the groups' users."""
+    gone = list(turn.state.groups) if group_id == ALL_GROUPS else [group_id]
+    for number in gone:
+        if number not in turn.state.groups:
+            continue
+        remove_users_of_group(turn, number)
+        turn.change(groups=turn.state.groups.without(number))
+        _forget_counters(turn, number)
+        turn.note("group-removed", number)
+
+
+def _forget_counters(turn: Turn, group_id: int) -> None:
+    buckets = turn.state.bucket_usage
+    turn.change(
+        group_usage=turn.state.group_usage.without(group_id),
+        bucket_usage=buckets.without(*[key for key in buckets if key[0] == group_id]),
+    )
+
+
+def apply_meter_mod(turn: Turn, message: MeterMod) -> None:
+    """Carry out a meter-mod or refuse it; meters count packets and never drop one."""
+    _check_meter(turn, message)
+    meters = turn.state.meters
+    match message.command:
+        case MeterCommand.DELETE:
+            gone = list(meters) if message.meter_id == ALL_METERS else [message.meter_id]
+            turn.change(meters=meters.without(*gone), meter_usage=turn.state.meter_usage.without(*gone))
+        case _:
+            old = meters.get(message.meter_id)
+            created = old.created if old is not None else turn.state.now
+            entry = MeterEntry(message.flags, message.bands, created)
+            turn.change(meters=meters.set(message.meter_id, entry))
+
+
+def _check_meter(turn: Turn, message: MeterMod) -> None:
+    if message.command not in tuple(MeterCommand):
+        raise Refused(Refusal.METER_BAD_COMMAND, f"there is no meter-mod command {message.command}")
+    deleting = message.command == MeterCommand.DELETE
+    if not (0 < message.meter_id <= MAX_METER or (deleting and message.meter_id == ALL_METERS)):
+        raise Refused(Refusal.METER_INVALID, f"{message.meter_id:#x} is no meter's number")
+    exists = message.meter_id in turn.state.meters
+    if message.command == MeterCommand.ADD and exists:
+        raise Refused(Refusal.METER_EXISTS, f"meter {message.meter_id} exists")
+    if message.command == MeterCommand.MODIFY and not exists:
+        raise Refused(Refusal.METER_UNKNOWN_METER, f"there is no meter {message.meter_id}")
+    if deleting:
+        return
+    if message.flags & _KBPS and message.flags & _PKTPS:
+        raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets, not both")
+    if len(message.bands) > MOST_BANDS:
+        raise Refused(Refusal.METER_OUT_OF_BANDS, f"a meter has at most {MOST_BANDS} bands")
+    for band in message.bands:
+        if band.type not in (_DROP_BAND, _REMARK_BAND):
+            raise Refused(Refusal.METER_BAD_BAND, f"there is no band type {band.type}")

@@ -1,0 +1,194 @@
+"""What a switch is made of: its options, fixed for a run, and its state, an immutable value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from penstock.errors import PenstockError
+from penstock.frozen import FrozenMap
+from penstock.openflow.match import Match
+from penstock.openflow.messages import (
+    DEFAULT_MISS_LEN,
+    V10,
+    V13,
+    Band,
+    Bucket,
+    Masks,
+    OpenFlowMessage,
+    PortConfig,
+    Role,
+)
+from penstock.world.frame import Frame
+from penstock.world.switch.flow_table import FlowTable
+
+MOST_TABLES: Final = 254
+
+
+@dataclass(frozen=True, slots=True)
+class PortSpec:
+    """A port as it is built into the switch."""
+
+    number: int
+    name: str
+    hw_addr: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchOptions:
+    """How a switch behaves, the same for a whole run.
+
+    `counters` off leaves packets uncounted, which a search wants: otherwise every packet makes a
+    new state.  `expiries` is how many entries with a timeout may vanish at a moment of the
+    search's choosing.  `table_size` bounds each table.  `buffers` is how many packets the switch
+    keeps for the controller; Open vSwitch keeps none.
+    """
+
+    version: int = V13
+    tables: int = MOST_TABLES
+    table_size: int | None = None
+    buffers: int = 0
+    reorder: Literal["none", "between-barriers"] = "none"
+    counters: bool = True
+    expiries: int = 0
+
+    def __post_init__(self) -> None:
+        if self.version not in (V10, V13):
+            raise PenstockError(
+                f"OpenFlow version {self.version} is not modelled: use 1 (OpenFlow 1.0) or 4 (OpenFlow 1.3)."
+            )
+        if not 1 <= self.tables <= MOST_TABLES:
+            raise PenstockError(f"A switch has 1 to {MOST_TABLES} tables, not {self.tables}.")
+        for name in ("table_size", "buffers", "expiries"):
+            number = getattr(self, name)
+            if number is not None and number < 0:
+                raise PenstockError(f"A switch's {name} cannot be {number}: give 0 or more.")
+        if self.reorder not in ("none", "between-barriers"):
+            raise PenstockError(f"reorder={self.reorder!r} is unknown: use 'none' or 'between-barriers'.")
+
+
+@dataclass(frozen=True, slots=True)
+class PortStatus:
+    """What changes about a port."""
+
+    config: int = 0
+    link: bool = True
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether frames get through at all."""
+        return self.link and not self.config & PortConfig.DOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How often something was used, and when last."""
+
+    packets: int = 0
+    octets: int = 0
+    used: int = 0
+
+    def plus(self, size: int, now: int) -> Usage:
+        """Return this usage after one more packet."""
+        return Usage(self.packets + 1, self.octets + size, now)
+
+
+@dataclass(frozen=True, slots=True)
+class PortUsage:
+    """What a port has counted."""
+
+    rx_packets: int = 0
+    rx_bytes: int = 0
+    rx_dropped: int = 0
+    tx_packets: int = 0
+    tx_bytes: int = 0
+    tx_dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableUsage:
+    """How many packets were looked up in a table, and how many met an entry."""
+
+    lookups: int = 0
+    matches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEntry:
+    """A group as it stands."""
+
+    type: int
+    buckets: tuple[Bucket, ...]
+    created: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MeterEntry:
+    """A meter as it stands."""
+
+    flags: int
+    bands: tuple[Band, ...]
+    created: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Buffered:
+    """A packet kept for the controller."""
+
+    frame: Frame
+    in_port: int
+
+
+DEFAULT_PACKET_IN: Final[Masks] = (0b011, 0)
+DEFAULT_PORT_STATUS: Final[Masks] = (0b111, 0b111)
+DEFAULT_FLOW_REMOVED: Final[Masks] = (0b1111, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A control session with one controller."""
+
+    up: bool = True
+    role: int = Role.EQUAL
+    miss_send_len: int = DEFAULT_MISS_LEN
+    invalid_ttl: bool = False
+    packet_in: Masks = DEFAULT_PACKET_IN
+    port_status: Masks = DEFAULT_PORT_STATUS
+    flow_removed: Masks = DEFAULT_FLOW_REMOVED
+
+    def wants(self, masks: Masks, reason: int) -> bool:
+        """Tell whether this controller is told of an event that happened for a reason."""
+        return self.up and bool(masks[self.role == Role.SLAVE] >> reason & 1)
+
+
+RuleKey = tuple[int, int, Match]
+"""Table, priority and match: what tells one flow entry from another."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchState:
+    """Everything a switch knows.
+
+    The counters are apart from what they count, so that a table with busy rules is still the
+    same table.
+    """
+
+    powered: bool = True
+    now: int = 0
+    tables: FrozenMap[int, FlowTable] = field(default_factory=FrozenMap)
+    groups: FrozenMap[int, GroupEntry] = field(default_factory=FrozenMap)
+    meters: FrozenMap[int, MeterEntry] = field(default_factory=FrozenMap)
+    ports: FrozenMap[int, PortStatus] = field(default_factory=FrozenMap)
+    sessions: FrozenMap[str, Session] = field(default_factory=FrozenMap)
+    buffers: FrozenMap[int, Buffered] = field(default_factory=FrozenMap)
+    fragments: int = 0
+    generation: int | None = None
+    table_config: FrozenMap[int, int] = field(default_factory=FrozenMap)
+    pending: tuple[tuple[str, OpenFlowMessage], ...] = ()
+    expiries: int = 0
+    rule_usage: FrozenMap[RuleKey, Usage] = field(default_factory=FrozenMap)
+    port_usage: FrozenMap[int, PortUsage] = field(default_factory=FrozenMap)
+    table_usage: FrozenMap[int, TableUsage] = field(default_factory=FrozenMap)
+    group_usage: FrozenMap[int, Usage] = field(default_factory=FrozenMap)
+    bucket_usage: FrozenMap[tuple[int, int], Usage] = field(default_factory=FrozenMap)
+    meter_usage: FrozenMap[int, Usage] = field(default_factory=FrozenMap)

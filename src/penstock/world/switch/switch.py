@@ -1,0 +1,182 @@
+"""The OpenFlow switch as a component of the world.
+
+It takes frames on its numbered ports, messages of controllers on ports named after them, and
+what the physical world signals on the fabric's port.  Its session with each controller exists
+from the start; one that went down and comes up again begins with a HELLO.
+
+With `reorder="between-barriers"` flow-mods and packet-outs wait in the state and may be applied
+in any order until a barrier, as the specification allows (§6.2); each application is an action.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.frozen import FrozenMap
+from penstock.openflow.messages import (
+    BarrierRequest,
+    FlowMod,
+    FlowRemovedReason,
+    Hello,
+    OpenFlowMessage,
+    PacketOut,
+    PortNo,
+)
+from penstock.world.component import Port, Step
+from penstock.world.frame import Frame
+from penstock.world.signals import FABRIC, Carrier, Power
+from penstock.world.switch import control, flow_mods, pipeline
+from penstock.world.switch.flow_table import FlowEntry
+from penstock.world.switch.state import PortSpec, PortStatus, Session, SwitchOptions, SwitchState
+from penstock.world.switch.turn import DOWN, Chassis, Turn
+
+
+class Switch:
+    """A modelled OpenFlow switch, version 1.0 or 1.3."""
+
+    def __init__(
+        self,
+        name: str,
+        dpid: int,
+        ports: tuple[PortSpec, ...],
+        options: SwitchOptions | None = None,
+        controllers: tuple[str, ...] = ("c0",),
+    ) -> None:
+        numbers = [port.number for port in ports]
+        for number in numbers:
+            if not 1 <= number < 0xFF00:
+                raise PenstockError(f"Port {number} of {name} is out of range: ports are 1 to 65279.")
+            if numbers.count(number) > 1:
+                raise PenstockError(f"Port {number} of {name} is there twice: number the ports apart.")
+        self.name = name
+        self.chassis = Chassis(name, dpid, ports, options or SwitchOptions(), controllers)
+
+    @property
+    def options(self) -> SwitchOptions:
+        """How the switch behaves."""
+        return self.chassis.options
+
+    def initial(self) -> SwitchState:
+        """Return the state of a switch with empty tables, all links up and its sessions open."""
+        return self._fresh(link=True, session=Session())
+
+    def _fresh(self, *, link: bool, session: Session) -> SwitchState:
+        ports: dict[int, PortStatus] = {port.number: PortStatus(link=link) for port in self.chassis.ports}
+        ports[PortNo.LOCAL] = DOWN
+        return SwitchState(
+            ports=FrozenMap(ports),
+            sessions=FrozenMap(dict.fromkeys(self.chassis.controllers, session)),
+            expiries=self.options.expiries,
+        )
+
+    def actions(self, state: SwitchState) -> tuple[str, ...]:
+        """Return what may happen by itself: pending messages take effect, rules expire."""
+        return (*self._applicable(state), *self._expirable(state))
+
+    def _applicable(self, state: SwitchState) -> dict[str, int]:
+        """Return the pending messages that may be applied next, by the action's name."""
+        found: dict[str, int] = {}
+        for index, (controller, message) in enumerate(state.pending):
+            if isinstance(message, BarrierRequest):
+                break
+            found.setdefault(f"apply {message} from {controller}", index)
+        return found
+
+    def _expirable(self, state: SwitchState) -> dict[str, tuple[int, FlowEntry]]:
+        """Return the entries that may time out now, by the action's name."""
+        if not state.expiries or not state.powered:
+            return {}
+        found = flow_mods.expirable(Turn(self.chassis, state))
+        return {f"expire {number} {entry.priority} {entry.match}": (number, entry) for number, entry in found}
+
+    def act(self, state: SwitchState, action: str) -> Step:
+        """Apply a pending message or let an entry expire."""
+        turn = Turn(self.chassis, state)
+        index = self._applicable(state).get(action)
+        if index is not None:
+            controller, message = state.pending[index]
+            turn.change(pending=state.pending[:index] + state.pending[index + 1 :])
+            control.handle(turn, controller, message)
+            self._drain(turn)
+            return turn.finish()
+        number, entry = self._expirable(state)[action]
+        turn.change(expiries=state.expiries - 1)
+        reason = FlowRemovedReason.IDLE_TIMEOUT if entry.idle_timeout else FlowRemovedReason.HARD_TIMEOUT
+        turn.remove_entries(number, [entry], reason)
+        return turn.finish()
+
+    def receive(self, state: SwitchState, port: Port, message: Any) -> Step:
+        """Take a frame, a controller's message or a signal."""
+        turn = Turn(self.chassis, state)
+        if port == FABRIC:
+            return self._signal(turn, message)
+        if not state.powered:
+            return Step(state)
+        if isinstance(message, Frame):
+            pipeline.receive(turn, int(port), message)
+        elif state.sessions[str(port)].up:
+            self._take(turn, str(port), message)
+        return turn.finish()
+
+    def _take(self, turn: Turn, controller: str, message: OpenFlowMessage) -> None:
+        """Handle a message, or let it wait its turn where messages may overtake each other."""
+        pending = turn.state.pending
+        if self.options.reorder == "between-barriers" and (
+            isinstance(message, FlowMod | PacketOut)
+            or (pending and isinstance(message, BarrierRequest))
+            or any(isinstance(waiting, BarrierRequest) for _, waiting in pending)
+        ):
+            turn.change(pending=(*pending, (controller, message)))
+            return
+        control.handle(turn, controller, message)
+
+    def _drain(self, turn: Turn) -> None:
+        """Answer barriers that nothing is left before, and take what waited behind them."""
+        while turn.state.pending and isinstance(turn.state.pending[0][1], BarrierRequest):
+            (controller, barrier), *waiting = turn.state.pending
+            turn.change(pending=())
+            control.handle(turn, controller, barrier)
+            for name, message in waiting:
+                self._take(turn, name, message)
+
+    def _signal(self, turn: Turn, signal: Carrier | Power) -> Step:
+        """Hear of the physical world: power, links, control sessions."""
+        if isinstance(signal, Power):
+            fresh = self._fresh(link=False, session=Session(up=False))
+            return Step(replace(fresh, powered=signal.on, now=turn.state.now))
+        if not turn.state.powered:
+            return Step(turn.state)
+        if isinstance(signal.port, int):
+            status = turn.port_status(signal.port)
+            turn.set_port(signal.port, replace(status, link=signal.up))
+            return turn.finish()
+        sessions = turn.state.sessions
+        turn.change(sessions=sessions.set(signal.port, Session(up=signal.up)))
+        if signal.up:
+            turn.reply(signal.port, Hello(frozenset({turn.version})))
+        return turn.finish()
+
+    def deadline(self, state: SwitchState) -> int | None:
+        """Return when the next entry times out."""
+        turn = Turn(self.chassis, state)
+        moments = [flow_mods.due(turn, number, entry) for number, entry in flow_mods.expirable(turn)]
+        return min((moment[0] for moment in moments if moment is not None), default=None)
+
+    def advance(self, state: SwitchState, now: int) -> Step:
+        """Let time pass; entries time out at their moments, in order."""
+        turn = Turn(self.chassis, state)
+        while True:
+            moments = [
+                (moment, number, entry)
+                for number, entry in flow_mods.expirable(turn)
+                if (moment := flow_mods.due(turn, number, entry)) is not None and moment[0] <= now
+            ]
+            if not moments:
+                break
+            (when, reason), number, entry = min(moments, key=lambda found: found[0])
+            turn.change(now=max(when, turn.state.now))
+            turn.remove_entries(number, [entry], reason)
+        turn.change(now=max(now, turn.state.now))
+        return turn.finish()

@@ -1,0 +1,216 @@
+"""One step of a switch in the making.
+
+The switch's state is immutable; while one message or frame is handled, what changes is gathered
+here and frozen into the next state at the end.  This is the one place where a switch mutates
+anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from penstock.openflow.actions import ApplyActions, Enqueue, Group, Output, WriteActions
+from penstock.openflow.messages import (
+    ANY_GROUP,
+    V10,
+    FlowFlag,
+    FlowRemoved,
+    FlowRemovedReason,
+    OpenFlowMessage,
+    Port,
+    PortConfig,
+    PortNo,
+    PortReason,
+    PortState,
+)
+from penstock.openflow.messages import PortStatus as PortStatusMessage
+from penstock.world.component import Event, Send, Step
+from penstock.world.component import Port as ComponentPort
+from penstock.world.frame import Frame
+from penstock.world.switch.flow_table import EMPTY_TABLE, FlowEntry, FlowTable
+from penstock.world.switch.state import (
+    PortSpec,
+    PortStatus,
+    PortUsage,
+    Session,
+    SwitchOptions,
+    SwitchState,
+    Usage,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chassis:
+    """What never changes about a switch."""
+
+    name: str
+    dpid: int
+    ports: tuple[PortSpec, ...]
+    options: SwitchOptions
+    controllers: tuple[str, ...]
+
+    def spec(self, number: int) -> PortSpec | None:
+        """Return the port of a number."""
+        for port in self.ports:
+            if port.number == number:
+                return port
+        return None
+
+
+_STATE_FIELDS: Final = tuple(field.name for field in fields(SwitchState))
+
+
+class Turn:
+    """The switch's state while it changes, and what the change makes visible."""
+
+    def __init__(self, chassis: Chassis, state: SwitchState) -> None:
+        self.chassis = chassis
+        self.options = chassis.options
+        self.version = chassis.options.version
+        self._before = state
+        self.state = state
+        self.sends: list[Send] = []
+        self.events: list[Event] = []
+
+    def change(self, **values: object) -> None:
+        """Give fields of the state new values.
+
+        The first change makes a copy; later ones write into it, which is safe because nobody
+        else has it before the turn is over, and several times cheaper than a copy per change.
+        """
+        state = self.state
+        if state is self._before:
+            state = object.__new__(SwitchState)
+            for name in _STATE_FIELDS:
+                object.__setattr__(state, name, getattr(self._before, name))
+            self.state = state
+        for name, value in values.items():
+            object.__setattr__(state, name, value)
+
+    def finish(self) -> Step:
+        """Return what this turn came to."""
+        return Step(self.state, tuple(self.sends), tuple(self.events))
+
+    def note(self, kind: str, *detail: Hashable) -> None:
+        """Record something that properties and stories may want to know."""
+        self.events.append(Event(kind, detail))
+
+    def send_frame(self, port: int, frame: Frame) -> None:
+        """Put a frame on the wire."""
+        self.sends.append(Send(port, frame))
+
+    def reply(self, controller: ComponentPort, message: OpenFlowMessage) -> None:
+        """Send a message to one controller."""
+        self.sends.append(Send(controller, message))
+
+    def tell(self, wants: Callable[[Session], bool], message: Callable[[Session], OpenFlowMessage]) -> None:
+        """Send a message to every controller that wants it."""
+        for name, session in self.state.sessions.items():
+            if wants(session):
+                self.sends.append(Send(name, message(session)))
+
+    def table(self, number: int) -> FlowTable:
+        """Return a flow table."""
+        return self.state.tables.get(number, EMPTY_TABLE)
+
+    def put_table(self, number: int, table: FlowTable) -> None:
+        """Replace a flow table; empty ones are not kept."""
+        tables = self.state.tables
+        self.change(tables=tables.set(number, table) if len(table) else tables.without(number))
+
+    def count_rule(self, table: int, entry: FlowEntry, size: int) -> None:
+        """Count a packet that met a flow entry."""
+        if self.options.counters:
+            usage = self.state.rule_usage
+            key = (table, entry.priority, entry.match)
+            before = usage.get(key) or Usage(used=entry.created)
+            self.change(rule_usage=usage.set(key, before.plus(size, self.state.now)))
+
+    def usage_of(self, table: int, entry: FlowEntry) -> Usage:
+        """Return what a flow entry has counted."""
+        key = (table, entry.priority, entry.match)
+        return self.state.rule_usage.get(key) or Usage(used=entry.modified)
+
+    def count_port(self, number: int, **more: int) -> None:
+        """Add to what a port has counted."""
+        if self.options.counters:
+            usage = self.state.port_usage.get(number) or PortUsage()
+            added = {name: getattr(usage, name) + by for name, by in more.items()}
+            self.change(port_usage=self.state.port_usage.set(number, replace(usage, **added)))
+
+    def remove_entries(self, table: int, entries: Iterable[FlowEntry], reason: FlowRemovedReason) -> None:
+        """Take flow entries out of a table and tell whoever asked to be told."""
+        gone = list(entries)
+        if not gone:
+            return
+        for entry in gone:
+            self.note("rule-removed", table, entry, reason.name.lower())
+            if entry.flags & FlowFlag.SEND_FLOW_REM:
+                self._tell_removed(table, entry, reason)
+        kept = self.table(table)
+        self.put_table(table, kept.without(lambda entry: entry in gone))
+        keys = [(table, entry.priority, entry.match) for entry in gone]
+        self.change(rule_usage=self.state.rule_usage.without(*keys))
+
+    def _tell_removed(self, table: int, entry: FlowEntry, reason: FlowRemovedReason) -> None:
+        if self.version == V10 and reason == FlowRemovedReason.GROUP_DELETE:
+            reason = FlowRemovedReason.DELETE
+        usage = self.usage_of(table, entry)
+        seconds, milliseconds = divmod(self.state.now - entry.created, 1000)
+        message = FlowRemoved(
+            match=entry.match,
+            cookie=entry.cookie,
+            priority=entry.priority,
+            reason=reason,
+            table_id=table,
+            duration_sec=seconds,
+            duration_nsec=milliseconds * 1_000_000,
+            idle_timeout=entry.idle_timeout,
+            hard_timeout=entry.hard_timeout,
+            packet_count=usage.packets,
+            byte_count=usage.octets,
+        )
+        self.tell(lambda session: session.wants(session.flow_removed, reason), lambda _: message)
+
+    def port_status(self, number: int) -> PortStatus:
+        """Return how a port stands."""
+        return self.state.ports[number]
+
+    def set_port(self, number: int, status: PortStatus) -> None:
+        """Change how a port stands, and tell the controllers when that is a change."""
+        if self.state.ports[number] == status:
+            return
+        self.change(ports=self.state.ports.set(number, status))
+        message = PortStatusMessage(PortReason.MODIFY, self.describe_port(number))
+        self.tell(lambda session: session.wants(session.port_status, PortReason.MODIFY), lambda _: message)
+
+    def describe_port(self, number: int) -> Port:
+        """Return a port as controllers see it."""
+        status = self.state.ports[number]
+        state = 0 if status.link else PortState.LINK_DOWN
+        spec = self.chassis.spec(number)
+        if spec is None:
+            hw_addr = self.chassis.dpid & 0xFFFFFFFFFFFF
+            return Port(PortNo.LOCAL, hw_addr, self.chassis.name, status.config, state)
+        if self.version != V10 and status.usable:
+            state |= PortState.LIVE
+        return Port(number, spec.hw_addr, spec.name, status.config, state)
+
+
+def outputs_to(entry: FlowEntry, port: int, group: int) -> bool:
+    """Tell whether a flow entry sends to a port and to a group, where these are asked for."""
+    lists = [i.actions for i in entry.instructions if isinstance(i, ApplyActions | WriteActions)]
+    actions = [action for some in lists for action in some]
+    to_port = port == PortNo.ANY or any(
+        isinstance(action, Output | Enqueue) and action.port == port for action in actions
+    )
+    to_group = group == ANY_GROUP or any(
+        isinstance(action, Group) and action.group_id == group for action in actions
+    )
+    return to_port and to_group
+
+
+DOWN: Final = PortStatus(config=PortConfig.DOWN, link=False)
+"""How the local port stands: switched off, as on a switch that is not a host too."""
