@@ -364,7 +364,7 @@ def _to_controllers(turn: Turn, journey: _Journey, reason: PacketInReason, max_l
             total_len=len(data),
             reason=reason,
             match=_pipeline_fields(packet),
-            data=data[:limit] if limit != NO_MAX_LEN else data,
+            data=data if buffer_id == NO_BUFFER else data[:limit],
             table_id=journey.table,
             cookie=cookie,
             tag=packet.tag,

@@ -60,10 +60,10 @@ class Switch:
 
     def initial(self) -> SwitchState:
         """Return the state of a switch with empty tables, all links up and its sessions open."""
-        return self._fresh(link=True, session=Session())
+        return self._fresh(Session())
 
-    def _fresh(self, *, link: bool, session: Session) -> SwitchState:
-        ports: dict[int, PortStatus] = {port.number: PortStatus(link=link) for port in self.chassis.ports}
+    def _fresh(self, session: Session) -> SwitchState:
+        ports = {port.number: PortStatus() for port in self.chassis.ports}
         ports[PortNo.LOCAL] = DOWN
         return SwitchState(
             ports=FrozenMap(ports),
@@ -144,7 +144,7 @@ class Switch:
     def _signal(self, turn: Turn, signal: Carrier | Power) -> Step:
         """Hear of the physical world: power, links, control sessions."""
         if isinstance(signal, Power):
-            fresh = self._fresh(link=False, session=Session(up=False))
+            fresh = self._fresh(Session(up=False))
             return Step(replace(fresh, powered=signal.on, now=turn.state.now))
         if not turn.state.powered:
             return Step(turn.state)

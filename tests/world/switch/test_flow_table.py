@@ -1,0 +1,77 @@
+"""A flow table is one value however it came about, and finds what a plain scan would find."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.openflow.actions import ApplyActions, Output
+from penstock.openflow.match import Match, Term
+from penstock.world.switch import FlowEntry, FlowTable
+
+FIELDS = {"in_port": 0xFFFFFFFF, "eth_dst": 0xFFFFFFFFFFFF, "eth_type": 0xFFFF, "ipv4_dst": 0xFFFFFFFF}
+values = st.integers(0, 3)
+
+
+@st.composite
+def matches(draw: st.DrawFn) -> Match:
+    terms = []
+    for field in draw(st.sets(st.sampled_from(sorted(FIELDS)))):
+        mask = draw(st.sampled_from([FIELDS[field], 1, 2, 0]))
+        terms.append(Term(field, draw(values), mask))
+    return Match.normal(terms)
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> FlowEntry:
+    out = Output(draw(st.integers(1, 3)))
+    return FlowEntry(draw(st.integers(0, 3)), draw(matches()), (ApplyActions((out,)),))
+
+
+packets = st.fixed_dictionaries(dict.fromkeys(FIELDS, values))
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(entries(), max_size=12), packets)
+def test_looking_up_agrees_with_scanning_the_entries_in_order(rules: list[FlowEntry], packet: dict) -> None:
+    table = FlowTable()
+    for rule in rules:
+        table = table.put(rule)
+    scanned = next((entry for entry in table if entry.match.accepts(packet)), None)
+    assert table.lookup(packet) == scanned
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(entries(), max_size=8, unique_by=lambda e: (e.priority, e.match)), st.randoms())
+def test_the_order_of_adding_leaves_no_trace(rules: list[FlowEntry], random) -> None:
+    shuffled = list(rules)
+    random.shuffle(shuffled)
+    one, other = FlowTable(), FlowTable()
+    for rule in rules:
+        one = one.put(rule)
+    for rule in shuffled:
+        other = other.put(rule)
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.entries == other.entries
+
+
+@settings(deadline=None, derandomize=True)
+@given(matches(), matches(), packets)
+def test_overlap_and_inclusion_agree_with_the_packets(one: Match, other: Match, packet: dict) -> None:
+    if one.accepts(packet) and other.accepts(packet):
+        assert one.overlaps(other)
+        assert other.overlaps(one)
+    if one.within(other) and one.accepts(packet):
+        assert other.accepts(packet)
+
+
+def test_bits_outside_the_mask_do_not_make_another_match() -> None:
+    assert Match.of(ipv4_dst=("10.1.2.3", "255.0.0.0")) == Match.of(ipv4_dst="10.0.0.0/8")
+    assert Match.of(ipv4_dst=("10.1.2.3", 0)) == Match()
+
+
+def test_an_entry_of_the_same_priority_and_match_is_replaced() -> None:
+    match = Match.of(in_port=1)
+    table = FlowTable().put(FlowEntry(5, match)).put(FlowEntry(5, match, (ApplyActions((Output(2),)),)))
+    assert [str(entry) for entry in table] == ["priority=5 in_port=1 -> output:2"]
