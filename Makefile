@@ -1,0 +1,31 @@
+# Everything a developer or CI runs.  `make` alone lists the targets.
+
+BIN := .venv/bin
+BENCHMARKS := codec codec_fuzz ovs_diff world
+
+# `make setup PYTHON=python3.12` chooses the Python that .venv is made with.
+export PYTHON
+
+.PHONY: help setup test bench clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile
+
+setup:  ## make .venv and install what the project and its tests need
+	@tools/setup.sh
+
+test: setup  ## lint, types and tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n auto
+
+bench: setup  ## run every benchmark, one after another
+	@set -e; for name in $(BENCHMARKS); do \
+		echo "== bench.$$name"; \
+		$(BIN)/python -m bench.$$name; \
+	done
+
+clean:  ## remove .venv and everything else that can be made again
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Makes .venv and installs what Penstock and its tests need.  `make setup` calls it.
+#
+# The stamp in .venv is written last and removed first, so a .venv with a stamp is complete.  Its
+# first line says which Python made it, its second what was asked for: with another Python .venv is
+# made anew, with other requirements it is brought up to date, and otherwise nothing is done.
+# Debian packages are looked for every time, which takes a few milliseconds.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+oldest_python="3.11"
+package_list="tools/debian-packages.txt"
+stamp=".venv/.penstock-setup"
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+stop() {
+    say "$*"
+    exit 1
+}
+
+# A second run waits for the first, then finds its work done.
+if command -v flock >/dev/null; then
+    exec 9<tools/setup.sh
+    flock 9
+fi
+
+is_recent() {
+    "$1" -c "import sys; sys.exit(sys.version_info < (${oldest_python/./, }))" 2>/dev/null
+}
+
+choose_python() {
+    if [[ -n "${PYTHON:-}" ]]; then
+        is_recent "$PYTHON" || stop "PYTHON=$PYTHON does not run Python $oldest_python or newer: name one that does."
+        python="$PYTHON"
+        return
+    fi
+    for python in python3.11 python3 python3.12 python3.13 python3.14; do
+        if is_recent "$python"; then return; fi
+    done
+    stop "Penstock needs Python $oldest_python or newer: install it, or run make setup PYTHON=/path/to/python3."
+}
+
+has_program() {
+    PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" command -v "$1" >/dev/null
+}
+
+missing_packages() {
+    local package program
+    while read -r package program; do
+        has_program "$program" || echo "$package"
+    done < <(grep -v '^#' "$package_list")
+    "$python" -c 'import ensurepip' 2>/dev/null ||
+        "$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'
+}
+
+install_packages() {
+    local missing
+    missing="$(missing_packages | xargs)"
+    if [[ -z "$missing" ]]; then return; fi
+    if [[ "$(id -u)" != 0 ]] || ! command -v apt-get >/dev/null; then
+        say "missing packages, whose tests will be skipped; on Debian: sudo apt-get install $missing"
+        return
+    fi
+    say "installing the Debian packages $missing"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update --quiet=2 </dev/null || say "apt-get update failed; trying with the lists there are"
+    # shellcheck disable=SC2086
+    apt-get install --quiet=2 --yes --no-install-recommends -o DPkg::Lock::Timeout=300 $missing </dev/null >&2 ||
+        say "apt-get reported a failure, as it does when a package's service cannot start"
+    # A service that did not start does no harm: Penstock runs private instances of its own.
+    missing="$(missing_packages | xargs)"
+    if [[ -n "$missing" ]]; then stop "these Debian packages could not be installed: $missing"; fi
+}
+
+make_venv() {
+    local made_by asked_for
+    made_by="$("$python" -c 'import sys; print(sys.version.split()[0], sys.base_prefix)') in $PWD"
+    asked_for="$(cat pyproject.toml tools/setup.sh | cksum)"
+    if [[ -f "$stamp" && "$(<"$stamp")" == "$made_by"$'\n'"$asked_for" ]]; then return; fi
+    if [[ -f "$stamp" && "$(head -n 1 "$stamp")" == "$made_by" ]]; then
+        say "bringing .venv up to date"
+        rm "$stamp"
+    else
+        say "making .venv with Python $made_by"
+        rm -rf .venv
+        if ! "$python" -m venv .venv; then
+            rm -rf .venv
+            stop ".venv could not be made: see what Python says above."
+        fi
+    fi
+    .venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --editable '.[dev]' ||
+        stop "the Python packages could not be installed: see what pip says above."
+    printf '%s\n%s\n' "$made_by" "$asked_for" >"$stamp"
+}
+
+choose_python
+install_packages
+make_venv
