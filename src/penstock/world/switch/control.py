@@ -52,6 +52,7 @@ _CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod, Se
 """What a slave controller may not send (specification 1.3 §6.3.4); its own async settings it may."""
 
 _FRAGMENT_MODES: Final = 0b011
+_REASSEMBLE: Final = 0b010
 _INVALID_TTL: Final = 0b100
 _CONFIGURABLE: Final = {
     V10: PortConfig.DOWN
@@ -112,7 +113,7 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
         case MeterMod():
             apply_meter_mod(turn, message)
         case PortMod():
-            _port_mod(turn, message)
+            _port_mod(turn, controller, message)
         case TableMod(table_id=table_id):
             if table_id != 0xFF and table_id >= turn.options.tables:
                 raise Refused(Refusal.TABLE_BAD_TABLE, f"there is no table {table_id}")
@@ -127,10 +128,8 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
                 controller,
                 replace(session, packet_in=packet_in, port_status=port_status, flow_removed=flow_removed),
             )
-        case QueueGetConfigRequest(port=port):
-            if port != PortNo.ANY and port not in turn.state.ports:
-                raise Refused(Refusal.QUEUE_BAD_PORT, f"there is no port {port}")
-            turn.reply(controller, QueueGetConfigReply(port, (), xid=xid))
+        case QueueGetConfigRequest():
+            _queue_config(turn, controller, message)
         case Experimenter(experimenter=vendor):
             raise Refused(Refusal.BAD_VENDOR, f"vendor {vendor:#x} is unknown")
         case Hello():
@@ -190,15 +189,19 @@ def _match_of(frame: Frame) -> Match:
 
 
 def _set_config(turn: Turn, controller: str, session: Session, message: SetConfig) -> None:
-    if message.flags & _FRAGMENT_MODES != turn.state.fragments and message.flags & 0b10 == 0:
-        turn.change(fragments=message.flags & _FRAGMENT_MODES)
-    invalid_ttl = bool(message.flags & _INVALID_TTL) and turn.version != V10
+    known = _FRAGMENT_MODES | _INVALID_TTL if turn.version == V10 else _FRAGMENT_MODES
+    if message.flags & ~known:
+        raise Refused(Refusal.CONFIG_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
+    fragments = message.flags & _FRAGMENT_MODES
+    if fragments != _REASSEMBLE and session.role != Role.SLAVE:
+        turn.change(fragments=fragments)
+    invalid_ttl = bool(message.flags & _INVALID_TTL)
     _set_session(
         turn, controller, replace(session, miss_send_len=message.miss_send_len, invalid_ttl=invalid_ttl)
     )
 
 
-def _port_mod(turn: Turn, message: PortMod) -> None:
+def _port_mod(turn: Turn, controller: str, message: PortMod) -> None:
     if message.port_no not in turn.state.ports:
         raise Refused(Refusal.PORT_BAD_PORT, f"there is no port {message.port_no}")
     if turn.describe_port(message.port_no).hw_addr != message.hw_addr:
@@ -206,7 +209,17 @@ def _port_mod(turn: Turn, message: PortMod) -> None:
     known = _CONFIGURABLE.get(turn.version, _CONFIGURABLE_13)
     mask = message.mask & known
     status = turn.port_status(message.port_no)
-    turn.set_port(message.port_no, replace(status, config=status.config & ~mask | message.config & mask))
+    config = status.config & ~mask | message.config & mask
+    turn.set_port(message.port_no, replace(status, config=config), by=controller)
+
+
+def _queue_config(turn: Turn, controller: str, message: QueueGetConfigRequest) -> None:
+    """Ports have no queues; asking after those of all ports is 1.3's."""
+    port = message.port
+    every = port == PortNo.ANY and turn.version != V10
+    if not every and (port == PortNo.LOCAL or port not in turn.state.ports):
+        raise Refused(Refusal.QUEUE_BAD_PORT, f"there is no port {port}")
+    turn.reply(controller, QueueGetConfigReply(port, (), xid=message.xid))
 
 
 def _role(turn: Turn, controller: str, message: RoleRequest) -> None:

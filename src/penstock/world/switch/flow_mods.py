@@ -9,6 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from penstock.openflow.actions import (
+    ApplyActions,
+    ClearActions,
+    GotoTable,
+    Instruction,
+    UseMeter,
+    WriteActions,
+    WriteMetadata,
+)
 from penstock.openflow.messages import (
     ALL_TABLES,
     ANY_GROUP,
@@ -28,11 +37,13 @@ from penstock.world.switch.turn import Turn, outputs_to
 _KNOWN_FLAGS = {V10: 0b111}
 _EVERY_BIT = 0xFFFFFFFFFFFFFFFF
 _DELETES = (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
+_ORDER = (UseMeter, ApplyActions, ClearActions, WriteActions, WriteMetadata, GotoTable)
 
 
 def apply(turn: Turn, message: FlowMod) -> None:
     """Carry out a flow-mod or refuse it."""
     _check(turn, message)
+    message = replace(message, instructions=_in_order(message.instructions))
     if message.command == FlowCommand.ADD:
         _add(turn, message)
     elif message.command in _DELETES:
@@ -55,6 +66,12 @@ def _check(turn: Turn, message: FlowMod) -> None:
     check_instructions(turn, message.instructions, message.match, _first_table(turn, message))
     if message.table_id != ALL_TABLES and message.table_id >= turn.options.tables:
         raise Refused(Refusal.BAD_TABLE_ID, f"there is no table {message.table_id}")
+
+
+def _in_order(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+    """Return instructions in the order they are carried out; applying no actions is none."""
+    kept = [i for i in instructions if i != ApplyActions(())]
+    return tuple(sorted(kept, key=lambda instruction: _ORDER.index(type(instruction))))
 
 
 def _first_table(turn: Turn, message: FlowMod) -> int:
@@ -105,7 +122,8 @@ def _add(turn: Turn, message: FlowMod) -> None:
         modified=now,
     )
     turn.put_table(number, table.put(entry))
-    _renew_usage(turn, number, entry, keep=old is not None and not _resets(turn, message))
+    if old is not None:
+        _hand_over_usage(turn, number, old, entry, keep=not _resets(turn, message))
     turn.note("rule-added", number, entry)
 
 
@@ -116,14 +134,15 @@ def _resets(turn: Turn, message: FlowMod) -> bool:
     return bool(message.flags & FlowFlag.RESET_COUNTS)
 
 
-def _renew_usage(turn: Turn, table: int, entry: FlowEntry, *, keep: bool) -> None:
+def _hand_over_usage(turn: Turn, table: int, old: FlowEntry, entry: FlowEntry, *, keep: bool) -> None:
+    """Give an entry the counters of the one it replaces; when that was last used stays known."""
+    usage = turn.usage_of(table, old)
+    usage = usage if keep else Usage(used=usage.used)
     key = (table, entry.priority, entry.match)
-    old = turn.state.rule_usage.get(key)
-    if old is None:
-        return
-    now = turn.state.now
-    usage = replace(old, used=now) if keep else Usage(used=now)
-    turn.change(rule_usage=turn.state.rule_usage.set(key, usage))
+    if usage == Usage(used=entry.created):
+        turn.change(rule_usage=turn.state.rule_usage.without(key))
+    elif turn.options.counters:
+        turn.change(rule_usage=turn.state.rule_usage.set(key, usage))
 
 
 def _modify(turn: Turn, message: FlowMod) -> None:
@@ -136,8 +155,7 @@ def _modify(turn: Turn, message: FlowMod) -> None:
         cookie = message.cookie if turn.version == V10 and message.cookie != _EVERY_BIT else old.cookie
         entry = replace(old, instructions=message.instructions, cookie=cookie, modified=turn.state.now)
         turn.put_table(number, turn.table(number).put(entry))
-        if _resets(turn, message):
-            _renew_usage(turn, number, entry, keep=False)
+        _hand_over_usage(turn, number, old, entry, keep=not _resets(turn, message))
         turn.note("rule-modified", number, entry)
 
 

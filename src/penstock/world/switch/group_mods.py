@@ -29,6 +29,7 @@ from penstock.world.switch.turn import Turn
 _DROP_BAND, _REMARK_BAND = 1, 2
 _KBPS, _PKTPS, _BURST, _STATS = 1, 2, 4, 8
 MOST_BANDS: Final = 8
+MOST_METERS: Final = 1 << 18
 
 
 def apply_group_mod(turn: Turn, message: GroupMod) -> None:

@@ -81,13 +81,13 @@ _TRANSPORT: Final = {IP_TCP: "tcp", IP_UDP: "udp", IP_SCTP: "sctp"}
 
 @dataclass(slots=True)
 class _Journey:
-    """Where a packet stands in the pipeline."""
+    """Where a packet stands in the pipeline; `size` is what counters add, its size as it came in."""
 
     packet: Packet
+    size: int
     entry: FlowEntry | None = None
     table: int = 0
     action_set: dict[object, Action] = field(default_factory=dict)
-    in_packet_out: bool = False
     depth: int = 0
     stopped: bool = False
 
@@ -95,24 +95,28 @@ class _Journey:
 def receive(turn: Turn, in_port: int, frame: Frame) -> None:
     """Handle a frame that arrived on a port."""
     status = turn.port_status(in_port)
-    if not status.usable or status.config & PortConfig.NO_RECV:
-        turn.note("dropped", frame.tag, in_port, "port is down or does not receive")
-        turn.count_port(in_port, rx_packets=1, rx_bytes=len(frame.data), rx_dropped=1)
+    if not status.usable:
+        turn.note("dropped", frame.tag, in_port, "the port is down")
         return
     turn.count_port(in_port, rx_packets=1, rx_bytes=len(frame.data))
-    journey = _Journey(Packet(frame.data, in_port, frame.tag))
+    journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data))
+    if status.config & PortConfig.NO_RECV:
+        _count_lookup(turn, journey, 0)
+        turn.note("dropped", frame.tag, in_port, "the port does not receive")
+        return
     _finish(turn, journey, lambda: _enter_table(turn, journey, 0))
 
 
 def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]) -> None:
     """Handle a packet that a controller has the switch send."""
-    journey = _Journey(Packet(frame.data, in_port, frame.tag), in_packet_out=True)
+    journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data))
     _finish(turn, journey, lambda: _apply(turn, journey, actions))
 
 
 def resend(turn: Turn, kept: Buffered) -> None:
     """Send a buffered packet through the tables again, as after a flow-mod that names it."""
-    journey = _Journey(Packet(kept.frame.data, kept.in_port, kept.frame.tag))
+    data = kept.frame.data
+    journey = _Journey(Packet(data, kept.in_port, kept.frame.tag), len(data))
     _finish(turn, journey, lambda: _enter_table(turn, journey, 0))
 
 
@@ -138,18 +142,25 @@ def _look_up(turn: Turn, journey: _Journey, table: int) -> int:
         _count_table(turn, table, matched=True)
         journey.stopped = True
         return -1
-    fields = packet.fields
-    if packet.fragment:
-        fields = {name: value for name, value in fields.items() if name not in TRANSPORT_PORTS}
-    entry = turn.table(table).lookup(fields)
-    _count_table(turn, table, matched=entry is not None)
+    entry = _count_lookup(turn, journey, table)
     if entry is None:
         _miss(turn, journey)
         return -1
-    turn.count_rule(table, entry, len(packet.data))
     turn.note("matched", packet.tag, packet.in_port, table, entry)
     journey.entry = entry
     return _follow(turn, journey, entry.instructions)
+
+
+def _count_lookup(turn: Turn, journey: _Journey, table: int) -> FlowEntry | None:
+    """Return the entry a packet meets in a table, both having counted it."""
+    fields = journey.packet.fields
+    if journey.packet.fragment:
+        fields = {name: value for name, value in fields.items() if name not in TRANSPORT_PORTS}
+    entry = turn.table(table).lookup(fields)
+    _count_table(turn, table, matched=entry is not None)
+    if entry is not None:
+        turn.count_rule(table, entry, journey.size)
+    return entry
 
 
 def _count_table(turn: Turn, table: int, *, matched: bool) -> None:
@@ -163,10 +174,8 @@ def _miss(turn: Turn, journey: _Journey) -> None:
     """A packet met no entry: 1.0 sends it to the controller, 1.3 drops it."""
     turn.note("missed", journey.packet.tag, journey.packet.in_port, journey.table)
     journey.entry = None
-    if turn.version == V10 and not journey.in_packet_out:
-        status = turn.state.ports.get(journey.packet.in_port)
-        if status is not None and not status.config & PortConfig.NO_PACKET_IN:
-            _to_controllers(turn, journey, PacketInReason.NO_MATCH, None)
+    if turn.version == V10:
+        _to_controllers(turn, journey, PacketInReason.NO_MATCH, None)
 
 
 def _follow(turn: Turn, journey: _Journey, instructions: tuple[Instruction, ...]) -> int:
@@ -174,7 +183,7 @@ def _follow(turn: Turn, journey: _Journey, instructions: tuple[Instruction, ...]
     by_kind: dict[type, Instruction] = {type(i): i for i in instructions}
     meter = by_kind.get(UseMeter)
     if isinstance(meter, UseMeter):
-        _count_meter(turn, meter.meter_id, len(journey.packet.data))
+        _count_meter(turn, meter.meter_id, journey.size)
     now = by_kind.get(ApplyActions)
     if isinstance(now, ApplyActions):
         _apply(turn, journey, now.actions)
@@ -331,10 +340,7 @@ def _emit(turn: Turn, packet: Packet, port: int) -> None:
     status = turn.state.ports.get(port)
     if status is None or status.config & PortConfig.NO_FWD:
         return
-    if port == PortNo.LOCAL:
-        return
     if not status.usable:
-        turn.count_port(port, tx_dropped=1)
         return
     turn.count_port(port, tx_packets=1, tx_bytes=len(packet.data))
     turn.send_frame(port, Frame(bytes(packet.data), packet.tag))
@@ -397,11 +403,10 @@ def _group(turn: Turn, journey: _Journey, group_id: int) -> None:
     if group is None or journey.depth >= DEEPEST:
         return
     chosen = choose_buckets(turn, journey.packet, group)
-    size = len(journey.packet.data)
     for index in chosen:
         _run_bucket(turn, journey, group.buckets[index])
     if chosen and turn.options.counters:
-        _count_group(turn, group_id, chosen, size)
+        _count_group(turn, group_id, chosen, journey.size)
 
 
 def _run_bucket(turn: Turn, journey: _Journey, bucket: Bucket) -> None:

@@ -19,6 +19,7 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.stats import (
+    ALL_QUEUES,
     Aggregate,
     AggregateRequest,
     BucketCounter,
@@ -63,7 +64,7 @@ from penstock.openflow.stats import (
 )
 from penstock.world.switch.checks import UNSUPPORTED_FIELDS, check_match
 from penstock.world.switch.flow_table import FlowEntry
-from penstock.world.switch.group_mods import MOST_BANDS
+from penstock.world.switch.group_mods import MOST_BANDS, MOST_METERS
 from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import PortUsage, TableUsage, Usage
 from penstock.world.switch.turn import Turn, outputs_to
@@ -103,8 +104,8 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
             return Tables(tuple(_table_stats(turn, number) for number in range(turn.options.tables)))
         case PortStatsRequest(port_no):
             return Ports(tuple(_port_stats(turn, number) for number in _asked_ports(turn, port_no)))
-        case QueueRequest(port_no, _):
-            return _queues(turn, port_no)
+        case QueueRequest(port_no, queue_id):
+            return _queues(turn, port_no, queue_id)
         case GroupStatsRequest(group_id):
             return GroupCounters(
                 tuple(_group_stats(turn, number) for number in _asked_groups(turn, group_id))
@@ -122,7 +123,7 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
                 tuple(_meter_config(turn, number) for number in _asked_meters(turn, meter_id))
             )
         case MeterFeaturesRequest():
-            return MeterFeatures(MAX_GROUP, 0b10, 0b1111, MOST_BANDS, 0)
+            return MeterFeatures(MOST_METERS, 0b10, 0b1111, MOST_BANDS, 0)
         case TableFeaturesRequest(tables):
             if tables:
                 raise Refused(Refusal.TABLE_FEATURES_EPERM, "the tables are as they are")
@@ -182,7 +183,6 @@ def _table_stats(turn: Turn, number: int) -> TableStats:
         active_count=len(turn.table(number)),
         lookup_count=usage.lookups,
         matched_count=usage.matches,
-        name=f"table{number}" if old else "",
         wildcards=_V10_WILDCARDS if old else 0,
         max_entries=(_MOST_ENTRIES if size is None else size) if old else 0,
     )
@@ -210,10 +210,12 @@ def _port_stats(turn: Turn, number: int) -> PortStats:
     )
 
 
-def _queues(turn: Turn, port_no: int) -> Queues:
-    """Ports have no queues of their own, so asking after one is an error unless after all."""
+def _queues(turn: Turn, port_no: int, queue_id: int) -> Queues:
+    """Ports have no queues, so asking after one is an error unless after all."""
     if port_no != PortNo.ANY and port_no not in turn.state.ports:
         raise Refused(Refusal.QUEUE_BAD_PORT, f"there is no port {port_no}")
+    if queue_id != ALL_QUEUES:
+        raise Refused(Refusal.QUEUE_BAD_QUEUE, f"there is no queue {queue_id}")
     return Queues(())
 
 

@@ -131,7 +131,7 @@ class Turn:
     def usage_of(self, table: int, entry: FlowEntry) -> Usage:
         """Return what a flow entry has counted."""
         key = (table, entry.priority, entry.match)
-        return self.state.rule_usage.get(key) or Usage(used=entry.modified)
+        return self.state.rule_usage.get(key) or Usage(used=entry.created)
 
     def count_port(self, number: int, **more: int) -> None:
         """Add to what a port has counted."""
@@ -178,18 +178,27 @@ class Turn:
         """Return how a port stands."""
         return self.state.ports[number]
 
-    def set_port(self, number: int, status: PortStatus) -> None:
-        """Change how a port stands, and tell the controllers when that is a change."""
-        if self.state.ports[number] == status:
-            return
+    def set_port(self, number: int, status: PortStatus, by: str = "") -> None:
+        """Change how a port stands, and tell the controllers when that is a change.
+
+        The controller that configured the port is told only of what follows from it: the state.
+        """
+        before = self.describe_port(number)
         self.change(ports=self.state.ports.set(number, status))
-        message = PortStatusMessage(PortReason.MODIFY, self.describe_port(number))
-        self.tell(lambda session: session.wants(session.port_status, PortReason.MODIFY), lambda _: message)
+        after = self.describe_port(number)
+        if after == before:
+            return
+        message = PortStatusMessage(PortReason.MODIFY, after)
+        for name, session in self.state.sessions.items():
+            if session.wants(session.port_status, PortReason.MODIFY) and (
+                name != by or after.state != before.state
+            ):
+                self.reply(name, message)
 
     def describe_port(self, number: int) -> Port:
         """Return a port as controllers see it."""
         status = self.state.ports[number]
-        state = 0 if status.link else PortState.LINK_DOWN
+        state = 0 if status.usable else PortState.LINK_DOWN
         spec = self.chassis.spec(number)
         if spec is None:
             hw_addr = self.chassis.dpid & 0xFFFFFFFFFFFF

@@ -1,0 +1,292 @@
+"""The world: one network in one run, driven one transition at a time.
+
+This is the only mutable thing in the model, and it is small: a list of component states, a list
+of channel contents, a clock.  States being immutable, a snapshot is a copy of two lists.
+
+Time is virtual and stands still while transitions are taken; only `advance` moves it.  So a run
+decides for itself whether a packet is faster than a timeout.
+
+Choosing what happens next never scans the network: the channels that hold messages are kept in
+a sorted list, and a component is asked for its actions only after its state has changed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.world.channels import CHANNEL_FAULTS, Queue
+from penstock.world.component import Endpoint, Timed
+from penstock.world.network import Change, ComponentRaised, GlobalState, Network, Routes, is_urgent
+from penstock.world.signals import FABRIC
+from penstock.world.transition import ACT, DELIVER, TIME, Record, Transition
+
+Observer = Callable[[Record], None]
+Choice = Callable[[tuple[Transition, ...]], Transition]
+
+_SHOWN = 12
+"""How many enabled transitions an error message lists."""
+
+
+def first(transitions: tuple[Transition, ...]) -> Transition:
+    """Choose the first transition: what is under way arrives before anything new begins."""
+    return transitions[0]
+
+
+class World:
+    """One run of a network."""
+
+    def __init__(self, network: Network, observers: Iterable[Observer] = ()) -> None:
+        self.network = network
+        self.clock = 0
+        self._observers = list(observers)
+        size = len(network.components)
+        self._fabric = network.places[FABRIC]
+        self._states: list[Any] = [None] * size
+        self._queues: list[Queue] = [()] * len(network.channels)
+        self._routes: Routes = ()
+        self._loaded: list[int] = []
+        """The channels that hold messages, in order."""
+        self._urgent: set[int] = set()
+        """The components that must take in a signal of the fabric first."""
+        self._actions: list[tuple[Transition, ...]] = [()] * size
+        self._acting: list[int] = []
+        """The components that have actions, the fabric apart, in order."""
+        self._stale: set[int] = set(range(self._fabric))
+        """The components whose actions are not known since their state changed."""
+        self._timed = [
+            (place, component)
+            for place, component in enumerate(network.components)
+            if isinstance(component, Timed)
+        ]
+        self.restore(network.initial())
+
+    # Looking.
+
+    def state(self, name: str) -> Any:
+        """Return the state of a component."""
+        place = self.network.places.get(name)
+        if place is None:
+            raise PenstockError(
+                f"There is no {name!r} here: the components are {', '.join(self.network.names)}."
+            )
+        return self._states[place]
+
+    def queue(self, channel: Endpoint) -> Queue:
+        """Return what is in flight on the channel that leaves an endpoint."""
+        return self._queues[self.network.outlets[channel]]
+
+    def observe(self, observer: Observer) -> None:
+        """Have every record from now on handed to an observer."""
+        self._observers.append(observer)
+
+    def snapshot(self) -> GlobalState:
+        """Return the whole state of the network, an immutable and hashable value."""
+        return GlobalState(tuple(self._states), tuple(self._queues), self.clock)
+
+    def restore(self, snapshot: GlobalState) -> None:
+        """Go back (or forth) to a state of this network."""
+        self.clock = snapshot.clock
+        for place, state in enumerate(snapshot.states):
+            if state is not self._states[place]:
+                self._enter(place, state)
+        for channel, queue in enumerate(snapshot.queues):
+            if queue is not self._queues[channel]:
+                self._fill(channel, queue)
+
+    # What can happen.
+
+    def enabled(self) -> tuple[Transition, ...]:
+        """Return every transition that can be taken now: deliveries, actions, then faults, each in order."""
+        return (*self._enabled(), *self._environment())
+
+    def _enabled(self) -> Iterator[Transition]:
+        for channel in self._deliverable():
+            yield self.network.delivery(channel)
+        for place in self._ready_to_act():
+            yield from self._actions[place]
+
+    def _environment(self) -> Iterator[Transition]:
+        state = self._states[self._fabric]
+        for action in self.network.fabric.actions(state):
+            yield Transition(ACT, FABRIC, action)
+        for channel in self._loaded:
+            yield from self.network.channel_faults(state, channel, self._queues[channel])
+
+    def _deliverable(self) -> list[int]:
+        """Return the channels whose head can be delivered, in order."""
+        if not self._urgent:
+            return self._loaded
+        return [channel for channel in self._loaded if not self._must_wait(channel)]
+
+    def _must_wait(self, channel: int) -> bool:
+        route = self._routes[channel]
+        return route is not None and route[0] in self._urgent and route[1] != FABRIC
+
+    def _ready_to_act(self) -> list[int]:
+        """Return the components that can act, the fabric apart, in order."""
+        for place in self._stale:
+            name = self.network.names[place]
+            try:
+                actions = self.network.components[place].actions(self._states[place])
+            except Exception as error:
+                raise ComponentRaised(name, Transition(ACT, name, "…"), error) from error
+            self._actions[place] = tuple(Transition(ACT, name, action) for action in actions)
+            _mark(self._acting, place, bool(actions))
+        self._stale.clear()
+        if not self._urgent:
+            return self._acting
+        return [place for place in self._acting if place not in self._urgent]
+
+    # Taking transitions.
+
+    def take(self, transition: Transition | str) -> Record:
+        """Take one enabled transition, given as such or by its text."""
+        if isinstance(transition, str):
+            transition = self.network.parse(transition)
+        if not self._is_enabled(transition):
+            raise PenstockError(self._not_enabled(transition))
+        return self._take(transition)
+
+    def run(self, choose: Choice | Random = first, limit: int | None = None, faults: bool = False) -> int:
+        """Take transitions until none is enabled or `limit` is reached, and return how many were taken.
+
+        `choose` picks among the enabled transitions; a `Random` picks a channel or component
+        evenly, then one of its transitions.  What only the fabric does (failures, moves, losses)
+        is left out unless `faults` is set.
+        """
+        taken = 0
+        while limit is None or taken < limit:
+            transition = self._next(choose, faults)
+            if transition is None:
+                break
+            self._take(transition)
+            taken += 1
+        return taken
+
+    def advance(self, milliseconds: int) -> tuple[Record, ...]:
+        """Let time pass; whatever falls due on the way happens at its moment, in order."""
+        if milliseconds < 0:
+            raise PenstockError(f"Time cannot go back by {-milliseconds} ms: advance by a number from 0 up.")
+        end = self.clock + milliseconds
+        records: list[Record] = []
+        while (due := self._earliest()) is not None and due[0] <= end:
+            moment, place = due
+            self.clock = max(self.clock, moment)
+            records.append(self._reach(place))
+            if (again := self._earliest()) is not None and again <= due:
+                name = self.network.names[again[1]]
+                raise PenstockError(f"{name} is still due at {again[0]} ms after it was advanced there.")
+        self.clock = end
+        records += [self._reach(place) for place, _ in self._timed]
+        return tuple(records)
+
+    def _earliest(self) -> tuple[int, int] | None:
+        """Return the next moment at which something falls due, and for whom."""
+        dues = ((timed.deadline(self._states[place]), place) for place, timed in self._timed)
+        return min(((moment, place) for moment, place in dues if moment is not None), default=None)
+
+    def _reach(self, place: int) -> Record:
+        """Let one component's clock reach the world's."""
+        name = self.network.names[place]
+        transition = Transition(TIME, name, self.clock)
+        component = self.network.components[place]
+        assert isinstance(component, Timed)
+        try:
+            step = component.advance(self._states[place], self.clock)
+        except Exception as error:
+            raise ComponentRaised(name, transition, error) from error
+        return self._apply(self.network.settle(transition, place, step, self._queues, self._routes, {}))
+
+    def _next(self, choose: Choice | Random, faults: bool) -> Transition | None:
+        if choose is first and self._loaded:
+            return self.network.delivery(self._loaded[0])
+        if isinstance(choose, Random):
+            return self._random(choose, faults)
+        transitions = self.enabled() if faults else tuple(self._enabled())
+        return choose(transitions) if transitions else None
+
+    def _random(self, random: Random, faults: bool) -> Transition | None:
+        fabric = self._states[self._fabric]
+        misfortunes = self.network.fabric.actions(fabric) if faults else ()
+        deliverable, acting = self._deliverable(), self._ready_to_act()
+        total = len(deliverable) + len(acting) + bool(misfortunes)
+        if not total:
+            return None
+        pick = random.randrange(total)
+        if pick < len(deliverable):
+            channel = deliverable[pick]
+            delivery = self.network.delivery(channel)
+            if not faults:
+                return delivery
+            suffering = self.network.channel_faults(fabric, channel, self._queues[channel])
+            return random.choice((delivery, *suffering))
+        if pick < len(deliverable) + len(acting):
+            return random.choice(self._actions[acting[pick - len(deliverable)]])
+        return Transition(ACT, FABRIC, random.choice(misfortunes))
+
+    def _is_enabled(self, transition: Transition) -> bool:
+        verb, node, what = transition
+        if verb == ACT and node != FABRIC:
+            place = self.network.places.get(node)
+            return place in self._ready_to_act() and transition in self._actions[self.network.places[node]]
+        if verb == DELIVER:
+            channel = self.network.outlets.get((node, what), -1)
+            return channel >= 0 and bool(self._queues[channel]) and not self._must_wait(channel)
+        return transition in self._environment()
+
+    def _not_enabled(self, transition: Transition) -> str:
+        enabled = [str(possible) for possible in self.enabled()]
+        more = len(enabled) - _SHOWN
+        shown = ", ".join(enabled[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        return f"{str(transition)!r} cannot happen now: enabled are {shown or 'no transitions at all'}."
+
+    def _take(self, transition: Transition) -> Record:
+        network, states, queues = self.network, self._states, self._queues
+        verb, node, what = transition
+        if verb == DELIVER:
+            return self._apply(network.deliver(states, queues, self._routes, network.outlets[node, what]))
+        if verb in CHANNEL_FAULTS:
+            return self._apply(network.suffer(states, queues, transition))
+        return self._apply(network.act(states, queues, self._routes, transition))
+
+    # The only places where the run's state changes.
+
+    def _apply(self, change: Change) -> Record:
+        if change.state is not self._states[change.node]:
+            self._enter(change.node, change.state)
+        for channel, queue in change.queues.items():
+            self._fill(channel, queue)
+        for observer in self._observers:
+            observer(change.record)
+        return change.record
+
+    def _enter(self, place: int, state: Any) -> None:
+        if place == self._fabric:
+            before = self._states[place]
+            if before is None or before.wiring != state.wiring:
+                self._routes = self.network.routes(state)
+        else:
+            self._stale.add(place)
+        self._states[place] = state
+
+    def _fill(self, channel: int, queue: Queue) -> None:
+        if bool(queue) != bool(self._queues[channel]):
+            _mark(self._loaded, channel, bool(queue))
+        self._queues[channel] = queue
+        if channel < self._fabric:
+            # The channels of the fabric's signals come first, in the order of the components.
+            (self._urgent.add if is_urgent(queue) else self._urgent.discard)(channel)
+
+
+def _mark(places: list[int], place: int, present: bool) -> None:
+    """Have a place in a sorted list, or not."""
+    index = bisect_left(places, place)
+    found = index < len(places) and places[index] == place
+    if present and not found:
+        insort(places, place)
+    elif found and not present:
+        del places[index]
