@@ -183,6 +183,17 @@ class TestExpiry:
         s1.act(s1.actions()[0])
         assert s1.actions() == ()
 
+    def test_a_power_cycle_does_not_renew_the_budget(self) -> None:
+        s1 = Driver(SwitchOptions(expiries=1))
+        s1.tell(add(1, 2, hard_timeout=5))
+        s1.act(s1.actions()[0])
+        s1.signal(Power(on=False))
+        s1.signal(Power(on=True))
+        s1.signal(Carrier("c0", up=True))
+        s1.tell(add(1, 2, hard_timeout=5))
+        assert s1.rules()
+        assert s1.actions() == ()
+
     def test_off_by_default(self) -> None:
         s1 = Driver()
         s1.tell(add(1, 2, hard_timeout=5))

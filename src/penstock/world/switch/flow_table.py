@@ -10,11 +10,12 @@ the first in canonical order is taken.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.openflow.actions import Instruction, instructions_text
-from penstock.openflow.match import Match
+from penstock.openflow.match import Match, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class _Subtable:
     entries: dict[tuple[int, ...], FlowEntry]
 
 
-def _order(entry: FlowEntry) -> tuple[int, object]:
+def _order(entry: FlowEntry) -> tuple[int, tuple[Term, ...]]:
     return -entry.priority, entry.match.terms
 
 
@@ -64,7 +65,10 @@ class FlowTable:
     entries: tuple[FlowEntry, ...]
 
     def __init__(self, entries: Iterable[FlowEntry] = ()) -> None:
-        self.entries = tuple(sorted(entries, key=_order))
+        self._fill(tuple(sorted(entries, key=_order)))
+
+    def _fill(self, entries: tuple[FlowEntry, ...]) -> None:
+        self.entries = entries
         self._hash: int | None = None
         self._subtables: list[_Subtable] | None = None
 
@@ -110,12 +114,16 @@ class FlowTable:
         self._subtables = list(by_signature.values())
         return self._subtables
 
+    def _place(self, priority: int, match: Match) -> tuple[int, bool]:
+        """Return where an entry stands or would stand, and whether it is there."""
+        at = bisect_left(self.entries, (-priority, match.terms), key=_order)
+        there = at < len(self.entries) and _order(self.entries[at]) == (-priority, match.terms)
+        return at, there
+
     def find(self, priority: int, match: Match) -> FlowEntry | None:
         """Return the entry of exactly this priority and match."""
-        for entry in self.entries:
-            if entry.priority == priority and entry.match == match:
-                return entry
-        return None
+        at, there = self._place(priority, match)
+        return self.entries[at] if there else None
 
     def overlapping(self, priority: int, match: Match) -> FlowEntry | None:
         """Return an entry of this priority that some packet of the match would also meet."""
@@ -126,9 +134,10 @@ class FlowTable:
 
     def put(self, entry: FlowEntry) -> FlowTable:
         """Return this table with an entry added, replacing the one of its priority and match."""
-        return FlowTable(
-            [e for e in self.entries if (e.priority, e.match) != (entry.priority, entry.match)] + [entry]
-        )
+        at, there = self._place(entry.priority, entry.match)
+        table = FlowTable.__new__(FlowTable)
+        table._fill((*self.entries[:at], entry, *self.entries[at + there :]))
+        return table
 
     def without(self, gone: Callable[[FlowEntry], bool]) -> FlowTable:
         """Return this table without the entries that a test picks."""

@@ -145,7 +145,7 @@ class Switch:
         """Hear of the physical world: power, links, control sessions."""
         if isinstance(signal, Power):
             fresh = self._fresh(Session(up=False))
-            return Step(replace(fresh, powered=signal.on, now=turn.state.now))
+            return Step(replace(fresh, powered=signal.on, now=turn.state.now, expiries=turn.state.expiries))
         if not turn.state.powered:
             return Step(turn.state)
         if isinstance(signal.port, int):
