@@ -1,0 +1,159 @@
+"""Small controllers written for Penstock itself: a class with handlers, as in NICE's Figure 3.
+
+    class Hub(Controller):
+        def packet_in(self, switch, message):
+            self.packet_out(switch, message, FLOOD)
+
+The handlers may keep whatever they like in attributes of `self`; they must not depend on anything
+else.  `install`, `packet_out` and `send` say what the switches are to be told, and are carried out
+when the handler is over.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any, Final
+
+from penstock.controllers.snapshot import Snapshot, take
+from penstock.openflow.actions import Action, ApplyActions, Output
+from penstock.openflow.match import ANYTHING, Match
+from penstock.openflow.messages import (
+    NO_BUFFER,
+    Error,
+    FlowCommand,
+    FlowMod,
+    FlowRemoved,
+    OpenFlowMessage,
+    PacketIn,
+    PacketOut,
+    PortNo,
+    PortStatus,
+)
+from penstock.openflow.stats import StatsReply
+from penstock.world.component import Event, Port, Send, Step
+from penstock.world.signals import FABRIC, Carrier, Power
+
+FLOOD: Final = (Output(PortNo.FLOOD),)
+
+
+class Controller:
+    """The base of native controllers; each handler does nothing unless overridden."""
+
+    _outbox: list[Send]
+
+    # For subclasses to say.
+
+    def switch_join(self, switch: str) -> None:
+        """A switch has opened its session."""
+
+    def switch_leave(self, switch: str) -> None:
+        """A switch's session is gone."""
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        """A switch hands over a packet."""
+
+    def port_status(self, switch: str, message: PortStatus) -> None:
+        """A port of a switch changed."""
+
+    def flow_removed(self, switch: str, message: FlowRemoved) -> None:
+        """A flow entry of a switch is gone."""
+
+    def stats(self, switch: str, message: StatsReply) -> None:
+        """A switch answers a question."""
+
+    def error(self, switch: str, message: Error) -> None:
+        """A switch refuses a message."""
+
+    def other(self, switch: str, message: OpenFlowMessage) -> None:
+        """A switch sends anything else."""
+
+    # For subclasses to use.
+
+    def send(self, switch: str, message: OpenFlowMessage) -> None:
+        """Send any message to a switch."""
+        self._outbox.append(Send(switch, message))
+
+    def install(
+        self,
+        switch: str,
+        match: Match = ANYTHING,
+        actions: tuple[Action, ...] = (),
+        *,
+        buffer_id: int = NO_BUFFER,
+        **options: int,
+    ) -> None:
+        """Add a rule; `buffer_id` has the switch send that packet by it."""
+        instructions = (ApplyActions(actions),) if actions else ()
+        self.send(switch, FlowMod(FlowCommand.ADD, match, instructions, buffer_id=buffer_id, **options))
+
+    def packet_out(self, switch: str, message: PacketIn, actions: tuple[Action, ...]) -> None:
+        """Have a switch send on a packet that it handed over."""
+        data = message.data if message.buffer_id == NO_BUFFER else b""
+        self.send(switch, PacketOut(message.buffer_id, message.in_port, actions, data, message.tag))
+
+
+_HANDLERS: Final = (
+    (PacketIn, Controller.packet_in.__name__),
+    (PortStatus, Controller.port_status.__name__),
+    (FlowRemoved, Controller.flow_removed.__name__),
+    (StatsReply, Controller.stats.__name__),
+    (Error, Controller.error.__name__),
+)
+
+
+class NativeController:
+    """A native controller as a component of the world."""
+
+    def __init__(self, program: Controller, switches: tuple[str, ...], name: str = "c0") -> None:
+        self.name = name
+        self.switches = switches
+        self._program = program
+        self._program._outbox = []
+        self._current = self._first = take([program])
+
+    def initial(self) -> tuple[tuple[str, ...], Snapshot]:
+        """Return the program as it was made, with every switch still to join."""
+        return self.switches, self._first
+
+    def actions(self, state: tuple[tuple[str, ...], Snapshot]) -> tuple[str, ...]:
+        """Return which switches may join now."""
+        return tuple(f"join {switch}" for switch in state[0])
+
+    def act(self, state: tuple[tuple[str, ...], Snapshot], action: str) -> Step:
+        """Let a switch join."""
+        switch = action.removeprefix("join ")
+        waiting = tuple(name for name in state[0] if name != switch)
+        return self._run(waiting, state[1], "switch_join", switch)
+
+    def receive(self, state: tuple[tuple[str, ...], Snapshot], port: Port, message: Any) -> Step:
+        """Have the program handle what a switch sent, or that a session came or went."""
+        if port == FABRIC:
+            return self._signal(state, message)
+        for kind, handler in _HANDLERS:
+            if isinstance(message, kind):
+                return self._run(state[0], state[1], handler, str(port), message)
+        return self._run(state[0], state[1], "other", str(port), message)
+
+    def _signal(self, state: tuple[tuple[str, ...], Snapshot], signal: Carrier | Power) -> Step:
+        if isinstance(signal, Power):
+            return Step(((), self._first))
+        switch = str(signal.port)
+        if signal.up:
+            return Step(((*state[0], switch), state[1]))
+        waiting = tuple(name for name in state[0] if name != switch)
+        return self._run(waiting, state[1], "switch_leave", switch)
+
+    def _run(self, waiting: tuple[str, ...], before: Snapshot, handler: str, *arguments: object) -> Step:
+        """Run one handler on the program as it was before."""
+        if before is not self._current:
+            before.restore()
+        outbox = self._program._outbox = []
+        events: tuple[Event, ...] = ()
+        try:
+            getattr(self._program, handler)(*arguments)
+        except Exception as error:
+            text = "".join(traceback.format_exception(error))
+            events = (Event("crashed", (self.name, f"{type(error).__name__}: {error}", text)),)
+        self._program._outbox = []
+        self._current = take([self._program])
+        return Step((waiting, self._current), tuple(outbox), events)

@@ -1,0 +1,1 @@
+"""Searching every execution of a network."""

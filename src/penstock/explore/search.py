@@ -1,0 +1,210 @@
+"""What all searches share: where they stop, what they found, and how a path is told.
+
+A search needs three things of a state: the key under which it is remembered (the state itself, a
+fingerprint of it, or its projection), the key it was first reached from, and its sleep set.  A
+path is rebuilt from the keys by walking forward again, so no state holds more than its parent.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from typing import Literal
+
+from penstock.explore.cells import MASK, WIDTH, Cells
+from penstock.properties.base import Property, Violated
+from penstock.world.transition import Transition
+
+Key = Callable[[int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a search stops by itself; None means nowhere."""
+
+    states: int | None = None
+    depth: int | None = None
+    seconds: float | None = None
+    memory_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken property and the transitions that lead there."""
+
+    property: str
+    message: str
+    path: tuple[Transition, ...]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a search covered and found."""
+
+    result: Literal["violation", "exhausted", "bounded"] = "exhausted"
+    states: int = 0
+    transitions: int = 0
+    terminal: int = 0
+    depth: int = 0
+    seconds: float = 0.0
+    peak_rss_mb: int = 0
+    violations: list[Violation] = field(default_factory=list)
+    exercised: dict[str, int] = field(default_factory=dict)
+    stopped_by: str = ""
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def transitions_per_s(self) -> float:
+        """How many transitions were taken in a second."""
+        return self.transitions / self.seconds if self.seconds else 0.0
+
+
+class Stop(Exception):
+    """The search ends here; the text says why."""
+
+
+Progress = Callable[[Outcome], None]
+
+
+def peak_rss_mb() -> int:
+    """Return the most memory this process has had, in megabytes."""
+    unit = 1024 * 1024 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
+
+
+def fingerprint(state: int) -> int:
+    """Return 64 bits that stand for a state."""
+    size = (state.bit_length() + 7) // 8
+    return int.from_bytes(blake2b(state.to_bytes(size), digest_size=8).digest())
+
+
+def collision_odds(states: int) -> float:
+    """Return how likely it is that 64-bit fingerprints made a search of this size miss a state."""
+    return min(1.0, states * (states - 1) / 2 / 2**64)
+
+
+class Search:
+    """The bookkeeping of one search: limits, findings, the way back."""
+
+    def __init__(
+        self,
+        cells: Cells,
+        bounds: Bounds,
+        *,
+        key: Key | None = None,
+        first_only: bool = True,
+        progress: Progress | None = None,
+    ) -> None:
+        self.cells = cells
+        self.bounds = bounds
+        self.key = key
+        self.first_only = first_only
+        self.outcome = Outcome()
+        self.parents: dict[int, int] = {}
+        self._started = time.monotonic()
+        self._progress = progress
+        self._checked: list[tuple[int, Property, set[int]]] = [
+            (self._mask_of(watcher), watcher, set()) for watcher in cells.properties if watcher.reads
+        ]
+        self._found: set[tuple[str, str]] = set()
+
+    def _mask_of(self, watcher: Property) -> int:
+        names = [self.cells.network.names[place] for place in self.cells.order]
+        return sum(MASK << WIDTH * names.index(name) for name in watcher.reads)
+
+    @property
+    def judges_states(self) -> bool:
+        """Tell whether any property looks at every state."""
+        return bool(self._checked)
+
+    def tick(self) -> None:
+        """Look at the clock and the limits; called every so often."""
+        outcome, bounds = self.outcome, self.bounds
+        outcome.seconds = time.monotonic() - self._started
+        outcome.states = len(self.parents)
+        if self._progress is not None:
+            self._progress(outcome)
+        if bounds.states is not None and outcome.states >= bounds.states:
+            raise Stop(f"{bounds.states} states")
+        if bounds.seconds is not None and outcome.seconds >= bounds.seconds:
+            raise Stop(f"{bounds.seconds:g} seconds")
+        if bounds.memory_mb is not None and peak_rss_mb() >= bounds.memory_mb:
+            raise Stop(f"{bounds.memory_mb} MB of memory")
+
+    def new_state(self, state: int) -> None:
+        """Judge a state met for the first time by the properties that look at every state."""
+        for mask, watcher, seen in self._checked:
+            part = state & mask
+            if part in seen:
+                continue
+            seen.add(part)
+            states = self.cells.component_states(state)
+            self._judge(state, watcher, partial(watcher.check, states))
+
+    def at_rest(self, state: int) -> None:
+        """Judge a state in which nothing can happen by itself any more."""
+        self.outcome.terminal += 1
+        states = None
+        for index, watcher in enumerate(self.cells.properties):
+            if type(watcher).at_rest is Property.at_rest:
+                continue
+            states = states or self.cells.component_states(state)
+            own = self.cells.monitor_state(state, index)
+            self._judge(state, watcher, partial(watcher.at_rest, own, states))
+
+    def _judge(self, state: int, watcher: Property, judge: Callable[[], bool]) -> None:
+        index = self.cells.properties.index(watcher)
+        try:
+            if judge():
+                self.cells.exercised[index] += 1
+        except Violated as violated:
+            self.cells.exercised[index] += 1
+            self._report(state, watcher.name, str(violated))
+
+    def broken(self, state: int) -> None:
+        """Report a state in which a property that follows what happens is broken."""
+        for watcher, message in self.cells.broken(state):
+            self._report(state, watcher.name, message)
+
+    def _report(self, state: int, name: str, message: str) -> None:
+        if (name, message) in self._found:
+            return
+        self._found.add((name, message))
+        self.outcome.violations.append(Violation(name, message, self.path(state)))
+        if self.first_only:
+            raise Stop("the first violation")
+
+    def path(self, state: int) -> tuple[Transition, ...]:
+        """Return the transitions that first led to a state."""
+        key = self.key or (lambda number: number)
+        keys = [key(state)]
+        while (parent := self.parents[keys[-1]]) != keys[-1]:
+            keys.append(parent)
+        keys.reverse()
+        here = self.cells.initial()
+        transitions = []
+        for wanted in keys[1:]:
+            here, entry = next(step for step in self.cells.steps(here) if key(step[0]) == wanted)
+            transitions.append(entry.transition)
+        return tuple(transitions)
+
+    def finish(self, stopped_by: str = "") -> Outcome:
+        """Close the books."""
+        outcome = self.outcome
+        outcome.seconds = time.monotonic() - self._started
+        outcome.states = len(self.parents)
+        outcome.peak_rss_mb = peak_rss_mb()
+        outcome.exercised = dict(
+            zip((p.name for p in self.cells.properties), self.cells.exercised, strict=True)
+        )
+        outcome.stopped_by = stopped_by
+        if outcome.violations:
+            outcome.result = "violation"
+        elif stopped_by:
+            outcome.result = "bounded"
+        return outcome

@@ -1,0 +1,1 @@
+"""What must hold: properties, observed along every execution."""

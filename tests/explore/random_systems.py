@@ -1,0 +1,105 @@
+"""Random small component systems: the ground on which searches and reductions are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from penstock.properties.base import Property, Violated
+from penstock.world.component import Endpoint, Event, Send, Step
+from penstock.world.fabric import Fabric, Wire
+from penstock.world.faults import Faults
+from penstock.world.network import Network
+
+
+@dataclass
+class Automaton:
+    """A component that follows a table made at random; it sends a bounded number of messages."""
+
+    name: str
+    table: dict[tuple[int, str], tuple[int, tuple[Send, ...], tuple[Event, ...]]]
+    offered: dict[int, tuple[str, ...]]
+    budget: int
+
+    def initial(self) -> tuple[int, int]:
+        return 0, self.budget
+
+    def actions(self, state: tuple[int, int]) -> tuple[str, ...]:
+        return self.offered[state[0]] if state[1] else ()
+
+    def _go(self, state: tuple[int, int], key: str) -> Step:
+        after, sends, events = self.table[state[0], key]
+        if state[1] == 0:
+            sends = ()
+        return Step((after, max(0, state[1] - 1)), sends, events)
+
+    def act(self, state: tuple[int, int], action: str) -> Step:
+        return self._go(state, action)
+
+    def receive(self, state: tuple[int, int], port: Any, message: Any) -> Step:
+        return self._go(state, f"{port}{message}")
+
+
+@dataclass
+class Order(Property):
+    """Broken when events come in an order made at random."""
+
+    rows: dict[tuple[int, str], int]
+    forbidden: frozenset[int]
+
+    def start(self, _network: Network, /) -> int:
+        return 0
+
+    def see(self, record: Any, /) -> str | None:
+        kinds = "".join(event.kind for event in record.events if event.kind in "xy")
+        return kinds or None
+
+    def next(self, state: int, seen: str, /) -> int:
+        for kind in seen:
+            state = self.rows[state, kind]
+            if state in self.forbidden:
+                raise Violated(f"reached {state}")
+        return state
+
+
+def random_network(random: Random, *, faults: bool = False) -> tuple[Network, Order]:
+    """Return a network of two to four automata on a line or in a ring, and a property of it."""
+    count = random.randint(2, 4)
+    names = [f"p{i}" for i in range(count)]
+    pairs = [(i, i + 1) for i in range(count - 1)]
+    if count > 2 and random.random() < 0.5:
+        pairs.append((count - 1, 0))
+    ports: dict[str, list[int]] = {name: [] for name in names}
+    wires = []
+    for a, b in pairs:
+        ends = []
+        for i in (a, b):
+            ports[names[i]].append(len(ports[names[i]]) + 1)
+            ends.append(Endpoint(names[i], ports[names[i]][-1]))
+        wires.append(Wire(*ends))
+    components = [
+        _automaton(random, name, ports[name], 1 if faults else random.randint(1, 2)) for name in names
+    ]
+    allowed = random.choice([Faults(drops=1), Faults(duplicates=1, reorders=1), Faults(link_failures=1)])
+    fabric = Fabric(cables=wires, faults=allowed if faults else Faults())
+    channels = [end for wire in wires for end in wire]
+    rows = {(state, kind): random.randrange(4) for state in range(4) for kind in "xy"}
+    forbidden = frozenset({3} if random.random() < 0.7 else ())
+    return Network(components, fabric, channels), Order(rows, forbidden)
+
+
+def _automaton(random: Random, name: str, ports: list[int], budget: int) -> Automaton:
+    states = random.randint(1, 3)
+    keys = ["a", "b", *(f"{port}{message}" for port in ports for message in "mn")]
+    keys += [f"fabricCarrier(port {port} {way})" for port in ports for way in ("up", "down")]
+    table = {}
+    for state in range(states):
+        for key in keys:
+            sends = tuple(
+                Send(random.choice(ports), random.choice("mn")) for _ in range(random.choice((0, 1, 1, 2)))
+            )
+            events = tuple(Event(random.choice("xyz")) for _ in range(random.choice((0, 0, 1))))
+            table[state, key] = (random.randrange(states), sends, events)
+    offered = {state: tuple(random.sample(("a", "b"), random.randint(0, 2))) for state in range(states)}
+    return Automaton(name, table, offered, budget)
