@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from penstock.properties.base import Property, Violated
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint, Event, Message, Step
-from penstock.world.network import ComponentRaised, Network, Routes, is_urgent
+from penstock.world.network import ComponentRaised, GlobalState, Network, Routes, is_urgent
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, InFlight, Record, Transition
 
@@ -118,9 +118,12 @@ class _Interned:
 class Cells:
     """The compiled form of a network and the properties that watch it."""
 
-    def __init__(self, network: Network, properties: Sequence[Property] = ()) -> None:
+    def __init__(
+        self, network: Network, properties: Sequence[Property] = (), start: GlobalState | None = None
+    ) -> None:
         self.network = network
         self.properties = tuple(properties)
+        self._start = start or network.initial()
         self.fabric_place = network.places[FABRIC]
         order = [self.fabric_place, *(p for p in range(len(network.components)) if p != self.fabric_place)]
         self.order = order
@@ -153,7 +156,7 @@ class Cells:
 
     def initial(self) -> int:
         """Return the number of the network's first state."""
-        first = self.network.initial()
+        first = self._start
         fabric: Any = first.states[self.fabric_place]
         routes = self.network.routes(fabric)
         inboxes: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in self.order]
