@@ -8,8 +8,9 @@ from random import Random
 import pytest
 from random_systems import Order, random_network
 
+from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
-from penstock.explore.frontier import explore
+from penstock.explore.depth_first import depth_first
 from penstock.explore.search import Bounds, Search, fingerprint
 from penstock.properties.base import Violated
 from penstock.world.network import Network
@@ -59,7 +60,7 @@ def oracle(network: Network, watcher: Order) -> tuple[dict, set, dict]:
 
 def searched(network: Network, watcher: Order, order: str, sleep: bool, key: object = None) -> Search:
     search = Search(Cells(network, [watcher]), Bounds(), first_only=False, key=key)
-    explore(search, order, sleep=sleep)
+    {"depth-first": depth_first, "breadth-first": breadth_first}[order](search, sleep=sleep)
     return search
 
 

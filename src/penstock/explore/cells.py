@@ -16,13 +16,13 @@ Where a channel leads is for the fabric to say, so there is one set of tables pe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from penstock.properties.base import Property, Violated
 from penstock.world.channels import CHANNEL_FAULTS
-from penstock.world.component import Endpoint, Event, Message, Step
+from penstock.world.component import Collector, Endpoint, Event, Message, Port, Step
 from penstock.world.network import ComponentRaised, GlobalState, Network, Routes, is_urgent
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, InFlight, Record, Transition
@@ -35,6 +35,10 @@ Inbox = tuple[tuple[int, tuple[int, ...]], ...]
 
 Value = tuple[int, Inbox]
 """A cell's value: the number of its component's state, and its inbox."""
+
+
+Projection = Callable[[str, Any, Mapping[Endpoint, tuple[Message, ...]]], Hashable]
+"""What counts of a component and its inbox when states are compared."""
 
 
 class Full(Exception):
@@ -141,7 +145,7 @@ class Cells:
         self._acted: dict[tuple[int, int, str], _Local] = {}
         self._received: dict[tuple[int, int, Any, int], _Local] = {}
         self._routes: dict[int, Routes] = {}
-        self._appending: dict[tuple[int, int, int], Op] = {}
+        self._appending: dict[tuple[int, int, int, Port], Op] = {}
         self._clearing: dict[tuple[int, int], Op] = {}
         self._watching: dict[tuple[int, Hashable], Op] = {}
         self.exercised = [0] * len(properties)
@@ -194,6 +198,34 @@ class Cells:
     def monitor_state(self, state: int, index: int) -> Any:
         """Return the state of a property, or the `Violated` that broke it."""
         return self._monitors[index].values[state >> self.monitor_shift + WIDTH * index & MASK]
+
+    def projection(self, project: Projection) -> Callable[[int], int]:
+        """Return the key of states that are the same wherever `project` makes no difference.
+
+        `project` is given a component's name, its state and the channels that hold something for it,
+        and returns what counts.
+        """
+        interned = [_Interned() for _ in self.order]
+        known: list[dict[int, int]] = [{} for _ in self.order]
+        names = [self.network.names[place] for place in self.order]
+
+        def part(cell: int, number: int) -> int:
+            state_number, _ = self._cells[cell].values[number]
+            state = self._states[cell].values[state_number]
+            counted = project(names[cell], state, dict(self.inbox(number << WIDTH * cell, cell)))
+            return interned[cell].number(counted)
+
+        def key(state: int) -> int:
+            total = 0
+            for cell, memo in enumerate(known):
+                number = state >> WIDTH * cell & MASK
+                found = memo.get(number)
+                if found is None:
+                    found = memo[number] = part(cell, number)
+                total |= found << WIDTH * cell
+            return total | state >> self.monitor_shift << self.monitor_shift
+
+        return key
 
     def size(self) -> dict[str, int]:
         """Return how many values each cell has taken, by name."""
@@ -294,10 +326,10 @@ class Cells:
             if target == cell:
                 own.setdefault(channel, []).append(sending)
             else:
-                ops.append((WIDTH * target, self._append_op(target, channel, sending)))
+                ops.append((WIDTH * target, self._append_op(target, channel, sending, route[1])))
         for channel, numbers in own.items():
             inbox = _appended(inbox, channel, tuple(numbers))
-        after = self._cells[cell].number((local.state, inbox))
+        after = self._number(cell, local.state, inbox, own, routes)
         events = local.events
         if lost:
             events = (*events, *(Event("lost", flight) for flight in lost))
@@ -360,8 +392,8 @@ class Cells:
 
     # Effects on other cells.
 
-    def _append_op(self, cell: int, channel: int, message: int) -> Op:
-        key = (cell, channel, message)
+    def _append_op(self, cell: int, channel: int, message: int, port: Port) -> Op:
+        key = (cell, channel, message, port)
         op = self._appending.get(key)
         if op is None:
             shift = WIDTH * cell
@@ -369,10 +401,36 @@ class Cells:
 
             def work(number: int) -> int:
                 state, inbox = interned.values[number]
-                return interned.number((state, _appended(inbox, channel, (message,)))) - number << shift
+                inbox = _appended(inbox, channel, (message,))
+                state, inbox = self._collected(cell, state, inbox, channel, port)
+                return interned.number((state, inbox)) - number << shift
 
             op = self._appending[key] = Op(shift, work)
         return op
+
+    def _number(self, cell: int, state: int, inbox: Inbox, filled: Iterable[int], routes: Routes) -> int:
+        """Return the number of a cell's value after some of its own channels were filled."""
+        for channel in filled:
+            route = routes[channel]
+            assert route is not None
+            state, inbox = self._collected(cell, state, inbox, channel, route[1])
+        return self._cells[cell].number((state, inbox))
+
+    def _collected(self, cell: int, state: int, inbox: Inbox, channel: int, port: Port) -> tuple[int, Inbox]:
+        """Let a collector take what it wants out of one of its channels."""
+        component = self.network.components[self.order[cell]]
+        if not isinstance(component, Collector):
+            return state, inbox
+        position = next(index for index, item in enumerate(inbox) if item[0] == channel)
+        numbers = inbox[position][1]
+        while numbers:
+            after = component.collect(
+                self._states[cell].values[state], port, self._messages.values[numbers[0]]
+            )
+            if after is None:
+                break
+            state, numbers = self._states[cell].number(after), numbers[1:]
+        return state, _replaced(inbox, position, numbers)
 
     def _clear_op(self, cell: int, channel: int) -> Op:
         key = (cell, channel)
@@ -467,7 +525,7 @@ class Cells:
             route = routes[channel]
             assert route is not None
             cell = self._cell_of[route[0]]
-            ops.append((WIDTH * cell, self._append_op(cell, channel, sending)))
+            ops.append((WIDTH * cell, self._append_op(cell, channel, sending, route[1])))
             sent.append(InFlight(self.network.channels[channel], self._messages.values[sending]))
         transition = Transition(ACT, FABRIC, action)
         record = Record(transition, FABRIC, None, None, tuple(sent), local.events, ())

@@ -14,13 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from typing import Literal
+from typing import Final, Literal
 
 from penstock.explore.cells import MASK, WIDTH, Cells
 from penstock.properties.base import Property, Violated
 from penstock.world.transition import Transition
 
 Key = Callable[[int], int]
+
+PERIOD: Final = 4096
+"""How many states a search expands between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,14 @@ class Search:
     def judges_states(self) -> bool:
         """Tell whether any property looks at every state."""
         return bool(self._checked)
+
+    def begin(self) -> tuple[int, int]:
+        """Return the first state and its key."""
+        start = self.cells.initial()
+        key = start if self.key is None else self.key(start)
+        self.parents[key] = key
+        self.new_state(start)
+        return start, key
 
     def tick(self) -> None:
         """Look at the clock and the limits; called every so often."""

@@ -117,3 +117,16 @@ class Timed(Protocol):
     def advance(self, state: Any, now: int) -> Step:
         """Let the clock reach `now`; everything due by then happens, in order."""
         ...
+
+
+@runtime_checkable
+class Collector(Protocol):
+    """A component that takes messages into its own keeping as soon as they are sent to it.
+
+    For models whose queues are not FIFO channels: what is collected is part of the component's
+    state, and what becomes of it is for the component's actions to say.
+    """
+
+    def collect(self, state: Any, port: Port, message: Any) -> Hashable | None:
+        """Return the state with the message taken in, or None to leave it in its channel."""
+        ...

@@ -19,7 +19,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.world.channels import CHANNEL_FAULTS, Queue
-from penstock.world.component import Endpoint, Timed
+from penstock.world.component import Collector, Endpoint, Timed
 from penstock.world.network import Change, ComponentRaised, GlobalState, Network, Routes, is_urgent
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, DELIVER, TIME, Record, Transition
@@ -62,6 +62,11 @@ class World:
             for place, component in enumerate(network.components)
             if isinstance(component, Timed)
         ]
+        self._collectors = {
+            place: component
+            for place, component in enumerate(network.components)
+            if isinstance(component, Collector)
+        }
         self.restore(network.initial())
 
     # Looking.
@@ -260,9 +265,24 @@ class World:
             self._enter(change.node, change.state)
         for channel, queue in change.queues.items():
             self._fill(channel, queue)
+            if queue and self._collectors:
+                self._collect(channel)
         for observer in self._observers:
             observer(change.record)
         return change.record
+
+    def _collect(self, channel: int) -> None:
+        """Let a collector take messages out of a channel that leads to it."""
+        route = self._routes[channel]
+        if route is None or route[0] not in self._collectors:
+            return
+        place, port = route
+        while self._queues[channel]:
+            state = self._collectors[place].collect(self._states[place], port, self._queues[channel][0])
+            if state is None:
+                return
+            self._enter(place, state)
+            self._fill(channel, self._queues[channel][1:])
 
     def _enter(self, place: int, state: Any) -> None:
         if place == self._fabric:

@@ -83,7 +83,9 @@ class Host:
     """A host that answers ARP and ping and else keeps quiet.
 
     With `static_arp` it knows every host's MAC address from the start.  `arp_retries` is how often
-    it may ask again for an address.  With `mobility` the fabric may move it.
+    it may ask again for an address.  With `mobility` the fabric may move it.  A host that is not
+    `tagged` leaves its frames nameless and uncounted, so that packets with the same bytes are the
+    same to a search, and properties cannot tell them apart either.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Host:
     static_arp: bool = False
     arp_retries: int = 0
     mobility: Mobility | None = None
+    tagged: bool = True
 
     def __post_init__(self) -> None:
         at_least(self, "arp_retries", 0)
@@ -204,13 +207,13 @@ class Host:
                 known = None if question is None else self._question(question)
             if known is not None:
                 leaving.append(known)
-        first = state.sent + 1
         frames = [
-            Frame(packet.to_bytes(), f"{self.name}#{number}") for number, packet in enumerate(leaving, first)
+            Frame(packet.to_bytes(), f"{self.name}#{number}" if self.tagged else "")
+            for number, packet in enumerate(leaving, state.sent + 1)
         ]
         sends = tuple(Send(self.port, frame) for frame in frames)
         sent = tuple(Event("sent", (self.name, frame)) for frame in frames)
-        after = HostState(state.sent + len(frames), memory, neighbours)
+        after = HostState(state.sent + len(frames) * self.tagged, memory, neighbours)
         return Step(after, sends, (*events, *told, *sent))
 
     def _resolve(self, neighbours: Neighbours, packet: Ethernet) -> Ethernet | None:

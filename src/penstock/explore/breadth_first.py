@@ -1,0 +1,114 @@
+"""Breadth-first search: all states one step away, then all two steps away, and so on.
+
+A violation is found by a path than which none is shorter, so its story is the shortest there is.
+Sleep sets do not change that: the states of one distance are all known before any of them is
+expanded, each with the intersection of the sleep sets by which it was reached.
+"""
+
+from __future__ import annotations
+
+from penstock.explore.expand import EVERY, plain, wary
+from penstock.explore.search import PERIOD, Outcome, Search, Stop
+
+
+def breadth_first(search: Search, *, sleep: bool = True) -> Outcome:
+    """Visit every reachable state, within the search's bounds."""
+    try:
+        if sleep and search.key is None:
+            _spread_wary(search)
+        else:
+            _spread_plain(search)
+    except Stop as stop:
+        return search.finish(str(stop))
+    return search.finish(search.outcome.stopped_by)
+
+
+def _at_limit(search: Search) -> bool:
+    """Tell whether the states now at hand are as far away as states may be."""
+    limit = search.bounds.depth
+    if limit is None or search.outcome.depth < limit:
+        return False
+    search.outcome.stopped_by = f"depth {limit}"
+    return True
+
+
+def _spread_plain(search: Search) -> None:
+    """Take every transition of every state."""
+    expand, parents, key_of = plain(search.cells), search.parents, search.key
+    outcome, violated = search.outcome, search.cells.violated
+    checking = search.judges_states
+    level: list[tuple[int, int]] = [search.begin()]
+    countdown = PERIOD
+    while level and not _at_limit(search):
+        following: list[tuple[int, int]] = []
+        fresh = False
+        for state, key in level:
+            countdown -= 1
+            if not countdown:
+                countdown = PERIOD
+                search.tick()
+            found, resting = expand(state)
+            outcome.transitions += len(found)
+            if resting:
+                search.at_rest(state)
+            for after in found:
+                after_key = after if key_of is None else key_of(after)
+                if after_key in parents:
+                    continue
+                parents[after_key] = key
+                fresh = True
+                if after >= violated:
+                    search.broken(after)
+                    continue
+                if checking:
+                    search.new_state(after)
+                following.append((after, after_key))
+        outcome.depth += fresh
+        level = following
+
+
+def _spread_wary(search: Search) -> None:
+    """Take only transitions that no sleep set makes superfluous."""
+    expand, parents = wary(search.cells), search.parents
+    outcome, violated = search.outcome, search.cells.violated
+    checking = search.judges_states
+    asleep: dict[int, int] = {}
+    """The stored sleep set of each state that has one."""
+    start, _ = search.begin()
+    level: list[tuple[int, int]] = [(start, EVERY)]
+    countdown = PERIOD
+    while level and not _at_limit(search):
+        following: dict[int, int] = {}
+        fresh = False
+        for state, wanted in level:
+            countdown -= 1
+            if not countdown:
+                countdown = PERIOD
+                search.tick()
+            found, resting = expand(state, asleep.get(state, 0), wanted)
+            outcome.transitions += len(found)
+            if resting and wanted == EVERY:
+                search.at_rest(state)
+            for after, sleeping in found:
+                if after not in parents:
+                    parents[after] = state
+                    fresh = True
+                    if after >= violated:
+                        search.broken(after)
+                        continue
+                    if checking:
+                        search.new_state(after)
+                    if sleeping:
+                        asleep[after] = sleeping
+                    following[after] = EVERY
+                    continue
+                stored = asleep.get(after, 0)
+                missing = stored & ~sleeping
+                if missing:
+                    following[after] = following.get(after, 0) | missing
+                    if stored & sleeping:
+                        asleep[after] = stored & sleeping
+                    else:
+                        del asleep[after]
+        outcome.depth += fresh
+        level = list(following.items())
