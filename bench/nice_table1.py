@@ -83,7 +83,8 @@ def line(row: dict[str, Any]) -> str:
     paper = row["paper"]
     beside = f"   paper {paper['transitions']:>9,} {paper['states']:>9,} {paper['time']}" if paper else ""
     counts = f"{row['transitions']:>11,} transitions {row['states']:>10,} states"
-    return f"{row['model']:<6} {row['pings']} pings {counts} {row['seconds']:>8.2f} s {row['peak_rss_mb']:>5} MB{beside}"
+    cost = f"{row['seconds']:>8.2f} s {row['peak_rss_mb']:>5} MB"
+    return f"{row['model']:<6} {row['pings']} pings {counts} {cost}{beside}"
 
 
 if __name__ == "__main__":
