@@ -39,8 +39,8 @@ class Field:
 
     @property
     def size(self) -> int:
-        """How many bytes a value takes on the wire."""
-        return (self.bits + 7) // 8
+        """How many bytes a value takes on the wire; a label of 20 bits takes four."""
+        return 4 if self.bits == 20 else (self.bits + 7) // 8
 
 
 _IP = ("eth_type", (ETH_IPV4, ETH_IPV6))

@@ -147,6 +147,14 @@ class Role(IntEnum):
     SLAVE = 3
 
 
+def _called(names: type[IntEnum], number: int) -> str:
+    """Return the name of a number that came over a wire, or the number if it has none."""
+    try:
+        return names(number).name.lower()
+    except ValueError:
+        return f"#{number}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenFlowMessage:
     """What every message has."""
@@ -287,7 +295,7 @@ class PacketIn(OpenFlowMessage):
         return self.match.value("in_port") or 0
 
     def __str__(self) -> str:
-        return f"PacketIn(port={port_text(self.in_port)}, {PacketInReason(self.reason).name.lower()})"
+        return f"PacketIn(port={port_text(self.in_port)}, {_called(PacketInReason, self.reason)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +315,7 @@ class FlowRemoved(OpenFlowMessage):
     byte_count: int
 
     def __str__(self) -> str:
-        return f"FlowRemoved({self.match}, {FlowRemovedReason(self.reason).name.lower()})"
+        return f"FlowRemoved({self.match}, {_called(FlowRemovedReason, self.reason)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +326,7 @@ class PortStatus(OpenFlowMessage):
     desc: Port
 
     def __str__(self) -> str:
-        return f"PortStatus({PortReason(self.reason).name.lower()} {self.desc})"
+        return f"PortStatus({_called(PortReason, self.reason)} {self.desc})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,10 +363,7 @@ class FlowMod(OpenFlowMessage):
     flags: int = 0
 
     def __str__(self) -> str:
-        try:
-            command = FlowCommand(self.command).name.lower()
-        except ValueError:
-            command = f"command {self.command}"
+        command = _called(FlowCommand, self.command)
         table = f"table={self.table_id} " if self.table_id else ""
         does = f" -> {instructions_text(self.instructions)}" if self.command < FlowCommand.DELETE else ""
         return f"FlowMod({command} {table}priority={self.priority} {self.match}{does})"

@@ -1,0 +1,156 @@
+"""Statistics messages: a number that says which statistics, a flag, and the body that number calls for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from struct import Struct
+from typing import Any, NamedTuple, TypeVar
+
+from penstock.errors import PenstockError
+from penstock.openflow.refusals import Refusal, Refused
+from penstock.openflow.stats import Desc, StatsReply, StatsRequest
+from penstock.openflow.wire.forms import BODY, MessageForm, Room
+from penstock.openflow.wire.octets import Elements, text_field, text_of
+
+_MORE = 1
+
+
+class BodyForm(NamedTuple):
+    """One kind of statistics, asked for or answered: its number, its possible lengths, its two functions."""
+
+    number: int
+    kind: type
+    room: Room
+    write: Callable[[Any], bytes]
+    read: Callable[[bytes, int], Any]
+    """Makes the body of all the bytes from one place to the end of the message."""
+
+
+def multipart_form(
+    number: int,
+    kind: type[StatsRequest] | type[StatsReply],
+    version: str,
+    layout: str,
+    bodies: tuple[BodyForm, ...],
+) -> MessageForm:
+    """Return the form of a message that holds one of these bodies after a header of its own."""
+    head = Struct(layout)
+    start = BODY + head.size
+    by_kind = {body.kind: body for body in bodies}
+    by_number = {body.number: body for body in bodies}
+
+    def write(message: StatsRequest | StatsReply) -> bytes:
+        form = by_kind.get(type(message.body))
+        if form is None:
+            name = type(message.body).__name__
+            raise PenstockError(
+                f"{name} is no {kind.__name__} of OpenFlow {version}: ask for something else."
+            )
+        return head.pack(form.number, _MORE if message.more else 0) + form.write(message.body)
+
+    def check(data: bytes) -> None:
+        which, _ = head.unpack_from(data, BODY)
+        form = by_number.get(which)
+        if form is None:
+            text = f"There are no statistics of type {which} in OpenFlow {version}."
+            raise Refused(Refusal.BAD_STAT, text)
+        form.room.check(f"The body of a {kind.__name__} of type {which}", len(data) - start)
+
+    def read(data: bytes, xid: int) -> StatsRequest | StatsReply:
+        which, flags = head.unpack_from(data, BODY)
+        return kind(by_number[which].read(data, start), bool(flags & _MORE), xid=xid)
+
+    return MessageForm(number, kind, Room(start, 1), write, read, check)
+
+
+def empty_body(number: int, kind: type) -> BodyForm:
+    """Return the form of a question without details."""
+    body = kind()
+    return BodyForm(number, kind, Room(0), lambda _: b"", lambda *_: body)
+
+
+class _Fields:
+    """A value that is just some of its fields, in the order of its class."""
+
+    def __init__(self, kind: type, layout: str, fields: tuple[str, ...]) -> None:
+        self._kind = kind
+        self._struct = Struct("!" + layout)
+        self._getters = tuple(attrgetter(field) for field in fields)
+        self.size = self._struct.size
+
+    def write(self, value: object) -> bytes:
+        return self._struct.pack(*[get(value) for get in self._getters])
+
+    def read(self, data: bytes, at: int) -> Any:
+        return self._kind(*self._struct.unpack_from(data, at))
+
+
+def fields_body(number: int, kind: type, layout: str, *fields: str) -> BodyForm:
+    """Return the form of a body that is just its fields, in the order of its class."""
+    form = _Fields(kind, layout, fields)
+    return BodyForm(number, kind, Room(form.size), form.write, form.read)
+
+
+def fields_array(number: int, kind: type, field: str, row: type, layout: str, *fields: str) -> BodyForm:
+    """Return the form of a body that is a list of rows which are just their fields."""
+    form = _Fields(row, layout, fields)
+    return array_body(number, kind, field, form.size, form.write, form.read)
+
+
+T = TypeVar("T")
+
+
+def _joined(field: str, write: Callable[[T], bytes]) -> Callable[[object], bytes]:
+    """Return what writes the values in a field of a body one after the other."""
+    values: Callable[[Any], tuple[T, ...]] = attrgetter(field)
+    return lambda body: b"".join([write(value) for value in values(body)])
+
+
+def array_body(
+    number: int,
+    kind: type,
+    field: str,
+    size: int,
+    write: Callable[[T], bytes],
+    read: Callable[[bytes, int], T],
+) -> BodyForm:
+    """Return the form of a body that is a list of values of one size."""
+
+    def read_all(data: bytes, at: int) -> Any:
+        return kind(tuple([read(data, place) for place in range(at, len(data), size)]))
+
+    return BodyForm(number, kind, Room(0, size), _joined(field, write), read_all)
+
+
+def list_body(
+    number: int,
+    kind: type,
+    field: str,
+    elements: Elements,
+    write: Callable[[T], bytes],
+    read: Callable[[bytes, int, int], T],
+    step: int = 8,
+) -> BodyForm:
+    """Return the form of a body that is a list of values which tell their lengths."""
+
+    def read_all(data: bytes, at: int) -> Any:
+        return kind(elements.read(data, at, len(data), read))
+
+    return BodyForm(number, kind, Room(0, step), _joined(field, write), read_all)
+
+
+_DESC = Struct("!256s256s256s32s256s")
+
+
+def _write_desc(body: Desc) -> bytes:
+    long = [text_field(text, 256) for text in (body.manufacturer, body.hardware, body.software)]
+    return _DESC.pack(*long, text_field(body.serial, 32), text_field(body.datapath, 256))
+
+
+def _read_desc(data: bytes, at: int) -> Desc:
+    return Desc(*map(text_of, _DESC.unpack_from(data, at)))
+
+
+DESC_FORM = BodyForm(0, Desc, Room(_DESC.size), _write_desc, _read_desc)
+"""Both versions describe a switch alike."""
