@@ -20,6 +20,8 @@ def breadth_first(search: Search, *, sleep: bool = True) -> Outcome:
             _spread_plain(search)
     except Stop as stop:
         return search.finish(str(stop))
+    except KeyboardInterrupt:
+        return search.finish("Ctrl-C")
     return search.finish(search.outcome.stopped_by)
 
 

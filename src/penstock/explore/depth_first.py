@@ -23,6 +23,8 @@ def depth_first(search: Search, *, sleep: bool = True) -> Outcome:
             _descend_plain(search)
     except Stop as stop:
         return search.finish(str(stop))
+    except KeyboardInterrupt:
+        return search.finish("Ctrl-C")
     return search.finish(search.outcome.stopped_by)
 
 

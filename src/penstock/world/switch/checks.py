@@ -6,6 +6,7 @@ consistency, since a 1.0 switch does what an action says where the packet allows
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Final
 
 from penstock.openflow.actions import (
@@ -50,6 +51,7 @@ from penstock.openflow.messages import MAX_METER, V10, PortNo
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.switch.headers import VLAN_TYPES
 from penstock.world.switch.rewriting import WRITABLE
+from penstock.world.switch.state import MOST_TABLES
 from penstock.world.switch.turn import Turn
 
 UNSUPPORTED_FIELDS: Final = frozenset({"in_phy_port", "pbb_isid", "ipv6_exthdr"})
@@ -59,6 +61,7 @@ _LAST_PHYSICAL: Final = 0xFF00
 _RESERVED: Final = frozenset(
     {PortNo.IN_PORT, PortNo.TABLE, PortNo.FLOOD, PortNo.ALL, PortNo.CONTROLLER, PortNo.LOCAL}
 )
+_QUEUED: Final = frozenset({PortNo.IN_PORT, PortNo.LOCAL})
 
 
 def check_match(match: Match, version: int) -> None:
@@ -67,7 +70,7 @@ def check_match(match: Match, version: int) -> None:
         field = BY_NAME[term.field]
         if field.name in UNSUPPORTED_FIELDS:
             raise Refused(Refusal.MATCH_BAD_FIELD, f"{field.name} cannot be matched on")
-        if term.value > field.full or term.mask > field.full:
+        if version != V10 and (term.value > field.full or term.mask > field.full):
             raise Refused(Refusal.MATCH_BAD_VALUE, f"{term.value:#x} is too large for {field.name}")
         if version != V10 and not _allowed(field, match):
             raise Refused(Refusal.MATCH_BAD_PREREQ, f"{field.name} lacks what it depends on")
@@ -86,27 +89,34 @@ def _allowed(field: Field, match: Match) -> bool:
     return True
 
 
-def check_instructions(turn: Turn, instructions: tuple[Instruction, ...], match: Match, table: int) -> None:
-    """Refuse instructions that this switch could not carry out for packets of the match."""
+def check_forms(instructions: tuple[Instruction, ...]) -> None:
+    """Refuse instructions that are wrong in themselves."""
     for instruction in instructions:
         if isinstance(instruction, ExperimenterInstruction):
             raise Refused(Refusal.INSTRUCTION_BAD_EXPERIMENTER)
         if isinstance(instruction, ApplyActions | WriteActions):
             _check_forms(instruction.actions)
+
+
+def check_instructions(turn: Turn, instructions: tuple[Instruction, ...], match: Match, table: int) -> None:
+    """Refuse instructions, in order, that this switch could not carry out for packets of the match."""
+    consistency = _Consistency(match, turn.version != V10)
     for instruction in instructions:
         match instruction:
-            case ApplyActions(actions) | WriteActions(actions):
-                consistent = turn.version != V10 and isinstance(instruction, ApplyActions)
-                _Consistency(match, consistent).check(actions)
+            case ApplyActions(actions):
+                consistency.check(actions)
+            case WriteActions(actions):
+                copy(consistency).check(actions)
             case GotoTable(goto):
-                if goto <= table or goto >= turn.options.tables:
+                reachable = goto < turn.options.tables or turn.options.tables == MOST_TABLES
+                if goto <= table or not reachable:
                     raise Refused(Refusal.INSTRUCTION_BAD_TABLE_ID, f"no way from table {table} to {goto}")
             case UseMeter(meter):
                 if not 0 < meter <= MAX_METER:
                     raise Refused(Refusal.METER_INVALID, f"{meter:#x} is no meter's number")
             case _:
                 pass
-    check_references(turn, instructions)
+    consistency.settle()
 
 
 def check_references(turn: Turn, instructions: tuple[Instruction, ...]) -> None:
@@ -128,7 +138,9 @@ def check_groups(turn: Turn, actions: tuple[Action, ...]) -> None:
 def check_actions(turn: Turn, actions: tuple[Action, ...], match: Match) -> None:
     """Refuse a plain list of actions, as a packet-out has one."""
     _check_forms(actions)
-    _Consistency(match, turn.version != V10).check(actions)
+    consistency = _Consistency(match, turn.version != V10)
+    consistency.check(actions)
+    consistency.settle()
     check_groups(turn, actions)
 
 
@@ -154,16 +166,24 @@ def _check_forms(actions: tuple[Action, ...]) -> None:
             case SetVlanPcp(pcp) if pcp > 7:
                 raise Refused(Refusal.ACTION_BAD_ARGUMENT, f"{pcp} is no VLAN priority")
             case SetField(name, value):
-                if name not in WRITABLE or value > BY_NAME[name].full:
+                absent = name == "vlan_vid" and not value & VID_PRESENT
+                if name in UNSUPPORTED_FIELDS:
+                    raise Refused(Refusal.ACTION_BAD_SET_TYPE, f"{name} is not supported")
+                if name not in WRITABLE or value > BY_NAME[name].full or absent:
                     raise Refused(Refusal.ACTION_BAD_SET_ARGUMENT, f"{name} cannot be set to {value:#x}")
-            case Output(port, _) | Enqueue(port, _) if _LAST_PHYSICAL <= port < PortNo.MAX:
-                raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{port:#x} is no port's number")
+            case Output(port, _) if port >= _LAST_PHYSICAL and port not in _RESERVED:
+                raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
+            case Enqueue(port, _) if port >= _LAST_PHYSICAL and port not in _QUEUED:
+                raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
             case _:
                 pass
 
 
 class _Consistency:
-    """What is known of the packets an action list meets, action by action."""
+    """What is known of the packets an action list meets, action by action.
+
+    Some actions that do not fit the match are refused only when nothing else is wrong: `settle`.
+    """
 
     def __init__(self, match: Match, strict: bool) -> None:
         self.strict = strict
@@ -172,21 +192,21 @@ class _Consistency:
         self.icmpv6 = match.value("icmpv6_type") or 0
         vlan = match.get("vlan_vid")
         self.tags = int(vlan is not None and bool(vlan.value & VID_PRESENT))
+        self._unfit: Action | None = None
 
     def _require(self, holds: bool, action: Action) -> None:
         if self.strict and not holds:
-            raise Refused(Refusal.ACTION_MATCH_INCONSISTENT, f"{action} does not fit what is matched")
+            self._unfit = action
+
+    def settle(self) -> None:
+        """Refuse the actions checked so far if one does not fit."""
+        if self._unfit is not None:
+            raise Refused(Refusal.ACTION_MATCH_INCONSISTENT, f"{self._unfit} does not fit what is matched")
 
     def check(self, actions: tuple[Action, ...]) -> None:
         """Refuse an action that cannot act on the packets in question."""
         for action in actions:
             match action:
-                case Output(port, _):
-                    if port >= _LAST_PHYSICAL and port not in _RESERVED:
-                        raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
-                case Enqueue(port, _):
-                    if port >= _LAST_PHYSICAL and port not in (PortNo.IN_PORT, PortNo.LOCAL):
-                        raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
                 case SetField(name, _):
                     if not self._has(name):
                         raise Refused(Refusal.ACTION_MATCH_INCONSISTENT, f"{action} does not fit the match")

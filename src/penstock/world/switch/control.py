@@ -7,6 +7,7 @@ from typing import Final
 
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
+    ALL_TABLES,
     NO_BUFFER,
     V10,
     BarrierReply,
@@ -23,6 +24,7 @@ from penstock.openflow.messages import (
     GetConfigRequest,
     GroupMod,
     Hello,
+    Masks,
     MeterMod,
     OpenFlowMessage,
     PacketOut,
@@ -45,7 +47,7 @@ from penstock.world.switch import flow_mods, pipeline, reports
 from penstock.world.switch.checks import check_actions
 from penstock.world.switch.group_mods import apply_group_mod, apply_meter_mod
 from penstock.world.switch.headers import read
-from penstock.world.switch.state import Buffered, Session
+from penstock.world.switch.state import OWN_TABLE, Buffered, Session
 from penstock.world.switch.turn import Turn
 
 _CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod, SetAsync)
@@ -54,6 +56,9 @@ _CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod, Se
 _FRAGMENT_MODES: Final = 0b011
 _REASSEMBLE: Final = 0b010
 _INVALID_TTL: Final = 0b100
+_PACKET_IN_REASONS: Final = 0b111
+_PORT_REASONS: Final = 0b111
+_REMOVAL_REASONS: Final = 0b111111
 _CONFIGURABLE: Final = {
     V10: PortConfig.DOWN
     | PortConfig.NO_RECV
@@ -102,7 +107,10 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
         case StatsRequest(body=body):
             if session.role == Role.SLAVE and isinstance(body, TableFeaturesRequest) and body.tables:
                 raise Refused(Refusal.IS_SLAVE, "a slave may not change anything")
-            turn.reply(controller, StatsReply(reports.answer(turn, body), xid=xid))
+            *parts, last = reports.in_parts(reports.answer(turn, body))
+            for part in parts:
+                turn.reply(controller, StatsReply(part, more=True, xid=xid))
+            turn.reply(controller, StatsReply(last, xid=xid))
         case GetConfigRequest():
             flags = turn.state.fragments | (_INVALID_TTL if session.invalid_ttl else 0)
             turn.reply(controller, GetConfigReply(flags, session.miss_send_len, xid=xid))
@@ -115,18 +123,25 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
         case PortMod():
             _port_mod(turn, controller, message)
         case TableMod(table_id=table_id):
-            if table_id != 0xFF and table_id >= turn.options.tables:
+            if table_id == OWN_TABLE:
+                raise Refused(Refusal.TABLE_EPERM, "the last table is the switch's own")
+            if table_id != ALL_TABLES and table_id >= turn.options.tables:
                 raise Refused(Refusal.TABLE_BAD_TABLE, f"there is no table {table_id}")
         case RoleRequest():
             _role(turn, controller, message)
         case GetAsyncRequest():
             reply = GetAsyncReply(session.packet_in, session.port_status, session.flow_removed, xid=xid)
             turn.reply(controller, reply)
-        case SetAsync(packet_in=packet_in, port_status=port_status, flow_removed=flow_removed):
+        case SetAsync():
             _set_session(
                 turn,
                 controller,
-                replace(session, packet_in=packet_in, port_status=port_status, flow_removed=flow_removed),
+                replace(
+                    session,
+                    packet_in=_known(message.packet_in, _PACKET_IN_REASONS),
+                    port_status=_known(message.port_status, _PORT_REASONS),
+                    flow_removed=_known(message.flow_removed, _REMOVAL_REASONS),
+                ),
             )
         case QueueGetConfigRequest():
             _queue_config(turn, controller, message)
@@ -138,6 +153,10 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
             pass
         case _:
             raise Refused(Refusal.BAD_TYPE, f"a switch is not sent {type(message).__name__}")
+
+
+def _known(masks: Masks, reasons: int) -> Masks:
+    return masks[0] & reasons, masks[1] & reasons
 
 
 def _set_session(turn: Turn, controller: str, session: Session) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from penstock.openflow.actions import (
     ApplyActions,
     ClearActions,
+    ExperimenterInstruction,
     GotoTable,
     Instruction,
     UseMeter,
@@ -21,6 +22,7 @@ from penstock.openflow.actions import (
 from penstock.openflow.messages import (
     ALL_TABLES,
     ANY_GROUP,
+    NO_BUFFER,
     V10,
     FlowCommand,
     FlowFlag,
@@ -29,21 +31,30 @@ from penstock.openflow.messages import (
     PortNo,
 )
 from penstock.openflow.refusals import Refusal, Refused
-from penstock.world.switch.checks import check_instructions, check_match
+from penstock.world.switch.checks import check_forms, check_instructions, check_match, check_references
 from penstock.world.switch.flow_table import FlowEntry
-from penstock.world.switch.state import Usage
+from penstock.world.switch.state import OWN_TABLE, Usage
 from penstock.world.switch.turn import Turn, outputs_to
 
 _KNOWN_FLAGS = {V10: 0b111}
 _EVERY_BIT = 0xFFFFFFFFFFFFFFFF
 _DELETES = (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
-_ORDER = (UseMeter, ApplyActions, ClearActions, WriteActions, WriteMetadata, GotoTable)
+_LAST_PHYSICAL = 0xFF00
+_ORDER = (
+    UseMeter,
+    ApplyActions,
+    ClearActions,
+    WriteActions,
+    WriteMetadata,
+    GotoTable,
+    ExperimenterInstruction,
+)
 
 
 def apply(turn: Turn, message: FlowMod) -> None:
     """Carry out a flow-mod or refuse it."""
-    _check(turn, message)
     message = replace(message, instructions=_in_order(message.instructions))
+    _check(turn, message)
     if message.command == FlowCommand.ADD:
         _add(turn, message)
     elif message.command in _DELETES:
@@ -56,21 +67,37 @@ def _check(turn: Turn, message: FlowMod) -> None:
     check_match(message.match, turn.version)
     if turn.version != V10 and message.table_id == ALL_TABLES and message.command not in _DELETES:
         raise Refused(Refusal.FLOW_BAD_TABLE_ID, "only a delete may name all tables")
+    if _LAST_PHYSICAL <= message.out_port < PortNo.MAX:
+        raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{message.out_port:#x} is no port's number")
     if message.command not in tuple(FlowCommand):
         raise Refused(Refusal.FLOW_BAD_COMMAND, f"there is no flow-mod command {message.command}")
+    check_forms(message.instructions)
     if message.flags & ~_KNOWN_FLAGS.get(turn.version, 0b11111):
         raise Refused(Refusal.FLOW_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
     if turn.version == V10 and message.flags & FlowFlag.EMERG:
         timed = message.idle_timeout or message.hard_timeout
         raise Refused(Refusal.FLOW_BAD_TIMEOUT if timed else Refusal.FLOW_TABLE_FULL, "no emergency table")
     check_instructions(turn, message.instructions, message.match, _first_table(turn, message))
-    if message.table_id != ALL_TABLES and message.table_id >= turn.options.tables:
+    _check_table(turn, message)
+    unknown = message.buffer_id not in (NO_BUFFER, *turn.state.buffers)
+    if unknown and message.command not in _DELETES:
+        raise Refused(Refusal.BUFFER_UNKNOWN, f"there is no packet in buffer {message.buffer_id:#x}")
+
+
+def _check_table(turn: Turn, message: FlowMod) -> None:
+    if message.table_id == OWN_TABLE:
+        everything = message == FlowMod(
+            FlowCommand.DELETE, table_id=OWN_TABLE, priority=message.priority, xid=message.xid
+        )
+        if message.command not in _DELETES or everything:
+            raise Refused(Refusal.EPERM, "the last table is the switch's own")
+    elif message.table_id != ALL_TABLES and message.table_id >= turn.options.tables:
         raise Refused(Refusal.BAD_TABLE_ID, f"there is no table {message.table_id}")
 
 
 def _in_order(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
     """Return instructions in the order they are carried out; applying no actions is none."""
-    kept = [i for i in instructions if i != ApplyActions(())]
+    kept = [i for i in instructions if i not in (ApplyActions(()), WriteActions(()))]
     return tuple(sorted(kept, key=lambda instruction: _ORDER.index(type(instruction))))
 
 
@@ -100,6 +127,7 @@ def selected(turn: Turn, message: FlowMod) -> Iterator[tuple[int, FlowEntry]]:
 
 
 def _add(turn: Turn, message: FlowMod) -> None:
+    check_references(turn, message.instructions)
     number = _first_table(turn, message)
     table = turn.table(number)
     now = turn.state.now
@@ -114,7 +142,7 @@ def _add(turn: Turn, message: FlowMod) -> None:
         priority=message.priority,
         match=message.match,
         instructions=message.instructions,
-        cookie=message.cookie,
+        cookie=message.cookie if old is None or message.cookie != _EVERY_BIT else old.cookie,
         flags=message.flags,
         idle_timeout=message.idle_timeout,
         hard_timeout=message.hard_timeout,
@@ -151,6 +179,7 @@ def _modify(turn: Turn, message: FlowMod) -> None:
         if turn.version == V10:
             _add(turn, message)
         return
+    check_references(turn, message.instructions)
     for number, old in found:
         cookie = message.cookie if turn.version == V10 and message.cookie != _EVERY_BIT else old.cookie
         entry = replace(old, instructions=message.instructions, cookie=cookie, modified=turn.state.now)
@@ -172,6 +201,13 @@ def remove_users_of_group(turn: Turn, group: int) -> None:
     for number in list(turn.state.tables):
         users = [entry for entry in turn.table(number) if outputs_to(entry, PortNo.ANY, group)]
         turn.remove_entries(number, users, FlowRemovedReason.GROUP_DELETE)
+
+
+def remove_users_of_meter(turn: Turn, meter: int) -> None:
+    """Remove the entries that use a meter which is going away."""
+    for number in list(turn.state.tables):
+        users = [entry for entry in turn.table(number) if UseMeter(meter) in entry.instructions]
+        turn.remove_entries(number, users, FlowRemovedReason.DELETE)
 
 
 def due(turn: Turn, number: int, entry: FlowEntry) -> tuple[int, FlowRemovedReason] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from penstock.openflow.actions import Group
@@ -22,12 +23,13 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.switch.checks import check_bucket
-from penstock.world.switch.flow_mods import remove_users_of_group
+from penstock.world.switch.flow_mods import remove_users_of_group, remove_users_of_meter
 from penstock.world.switch.state import GroupEntry, MeterEntry
 from penstock.world.switch.turn import Turn
 
 _DROP_BAND, _REMARK_BAND = 1, 2
-_KBPS, _PKTPS, _BURST, _STATS = 1, 2, 4, 8
+_KBPS, _PKTPS = 1, 2
+_METER_FLAGS = 0b1111
 MOST_BANDS: Final = 8
 MOST_METERS: Final = 1 << 18
 
@@ -147,31 +149,45 @@ def apply_meter_mod(turn: Turn, message: MeterMod) -> None:
     match message.command:
         case MeterCommand.DELETE:
             gone = list(meters) if message.meter_id == ALL_METERS else [message.meter_id]
+            for meter in gone:
+                remove_users_of_meter(turn, meter)
             turn.change(meters=meters.without(*gone), meter_usage=turn.state.meter_usage.without(*gone))
         case _:
             old = meters.get(message.meter_id)
             created = old.created if old is not None else turn.state.now
-            entry = MeterEntry(message.flags, message.bands, created)
-            turn.change(meters=meters.set(message.meter_id, entry))
+            bands = tuple(replace(band, burst_size=band.burst_size or band.rate) for band in message.bands)
+            turn.change(
+                meters=meters.set(message.meter_id, MeterEntry(message.flags, bands, created)),
+                meter_usage=turn.state.meter_usage.without(message.meter_id),
+            )
 
 
 def _check_meter(turn: Turn, message: MeterMod) -> None:
     if message.command not in tuple(MeterCommand):
         raise Refused(Refusal.METER_BAD_COMMAND, f"there is no meter-mod command {message.command}")
-    deleting = message.command == MeterCommand.DELETE
-    if not (0 < message.meter_id <= MAX_METER or (deleting and message.meter_id == ALL_METERS)):
+    if message.command == MeterCommand.DELETE:
+        return
+    if message.flags & _KBPS and message.flags & _PKTPS:
+        raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets, not both")
+    kinds = {band.type for band in message.bands}
+    if kinds - {_DROP_BAND, _REMARK_BAND}:
+        raise Refused(Refusal.METER_BAD_BAND, f"there is a band type among {kinds} that does not exist")
+    if not 0 < message.meter_id <= MAX_METER:
         raise Refused(Refusal.METER_INVALID, f"{message.meter_id:#x} is no meter's number")
+    if len(message.bands) > MOST_BANDS:
+        raise Refused(Refusal.METER_OUT_OF_BANDS, f"a meter has at most {MOST_BANDS} bands")
     exists = message.meter_id in turn.state.meters
     if message.command == MeterCommand.ADD and exists:
         raise Refused(Refusal.METER_EXISTS, f"meter {message.meter_id} exists")
     if message.command == MeterCommand.MODIFY and not exists:
         raise Refused(Refusal.METER_UNKNOWN_METER, f"there is no meter {message.meter_id}")
-    if deleting:
-        return
-    if message.flags & _KBPS and message.flags & _PKTPS:
-        raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets, not both")
-    if len(message.bands) > MOST_BANDS:
-        raise Refused(Refusal.METER_OUT_OF_BANDS, f"a meter has at most {MOST_BANDS} bands")
-    for band in message.bands:
-        if band.type not in (_DROP_BAND, _REMARK_BAND):
-            raise Refused(Refusal.METER_BAD_BAND, f"there is no band type {band.type}")
+    if not message.flags & (_KBPS | _PKTPS):
+        raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets")
+    if not message.bands:
+        raise Refused(Refusal.METER_OUT_OF_BANDS, "a meter has at least one band")
+    if not all(band.rate for band in message.bands):
+        raise Refused(Refusal.METER_BAD_RATE, "a rate of 0 lets nothing through")
+    if message.flags & ~_METER_FLAGS:
+        raise Refused(Refusal.METER_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
+    if _REMARK_BAND in kinds:
+        raise Refused(Refusal.METER_BAD_BAND, "no meter rewrites packets")

@@ -26,6 +26,7 @@ from penstock.openflow.fields import (
     IP_UDP,
     VID_PRESENT,
 )
+from penstock.world.switch.labels import BOTTOM, MOST_LABELS
 
 NOT_ETHERNET_II: Final = 0x05FF
 """The Ethernet type of an 802.2 frame without one (specification 1.0 §3.4)."""
@@ -48,7 +49,8 @@ class Headers(NamedTuple):
     """The fields of one frame, where its layers start, and whether it is a fragment.
 
     `network` is where what follows the Ethernet header and its tag begins; `transport` to `end`
-    is the payload of an IP packet, without padding (both 0 where there is none).
+    is the payload of an IP packet, without padding (both 0 where there is none).  `labels` are
+    the MPLS labels in sight, from the outermost in.
     """
 
     fields: dict[str, int]
@@ -56,6 +58,7 @@ class Headers(NamedTuple):
     network: int
     transport: int
     end: int
+    labels: tuple[int, int, int] = (0, 0, 0)
 
 
 @lru_cache(maxsize=65536)
@@ -65,7 +68,7 @@ def read(frame: bytes) -> Headers:
         return Headers({}, 0, len(frame), 0, 0)
     reader = _Reader(frame)
     fields = {name: value for name, value in reader.found.items() if value}
-    return Headers(fields, reader.fragment, reader.network, reader.transport, reader.end)
+    return Headers(fields, reader.fragment, reader.network, reader.transport, reader.end, reader.labels)
 
 
 class _Reader:
@@ -75,6 +78,7 @@ class _Reader:
         self.frame = frame
         self.found: dict[str, int] = {}
         self.fragment = self.network = self.transport = self.end = 0
+        self.labels = (0, 0, 0)
         self._link()
 
     def _link(self) -> None:
@@ -100,12 +104,25 @@ class _Reader:
             self._ipv6(at)
         elif ethertype in (ETH_ARP, ETH_RARP):
             self._arp(at)
-        elif ethertype in (ETH_MPLS, ETH_MPLS_MULTICAST) and len(frame) >= at + 4:
-            (label,) = _WORD.unpack_from(frame, at)
-            found["mpls_label"] = label >> 12
-            found["mpls_tc"] = label >> 9 & 7
-            found["mpls_bos"] = label >> 8 & 1
-            found["mpls_ttl"] = label & 0xFF
+        elif ethertype in (ETH_MPLS, ETH_MPLS_MULTICAST):
+            self._mpls(at)
+
+    def _mpls(self, at: int) -> None:
+        stack: list[int] = []
+        while len(stack) < MOST_LABELS and at + 4 <= len(self.frame):
+            stack.append(_WORD.unpack_from(self.frame, at)[0])
+            at += 4
+            if stack[-1] & BOTTOM:
+                break
+        if not stack:
+            return
+        label, found = stack[0], self.found
+        found["mpls_label"] = label >> 12
+        found["mpls_tc"] = label >> 9 & 7
+        found["mpls_bos"] = label >> 8 & 1
+        found["mpls_ttl"] = label & 0xFF
+        first, second, third = (*stack, 0, 0)[:MOST_LABELS]
+        self.labels = first, second, third
 
     def _snap(self, at: int) -> tuple[int, int]:
         if self.frame[at : at + 6] == b"\xaa\xaa\x03\x00\x00\x00" and len(self.frame) >= at + 8:

@@ -2,6 +2,11 @@
 
 Tables are looked up from table 0 on; apply-actions act at once, write-actions gather in the
 action set, which acts at the end in the order the specification gives.
+
+Where the specification is silent this follows Open vSwitch.  Counters add the size a packet had
+when it came in, unless it had to be looked at afresh on the way (below a popped MPLS label, or to
+be spread over a select group).  What the action set sends is ascribed to the entry of table 0.  A
+packet that would need more MPLS labels than a switch can see is not forwarded at all.
 """
 
 from __future__ import annotations
@@ -37,10 +42,9 @@ from penstock.openflow.actions import (
     WriteActions,
     WriteMetadata,
 )
-from penstock.openflow.fields import BY_NAME, ETH_VLAN, IP_SCTP, IP_TCP, IP_UDP
+from penstock.openflow.fields import BY_NAME, ETH_VLAN
 from penstock.openflow.match import Match, Term
 from penstock.openflow.messages import (
-    ANY_GROUP,
     NO_BUFFER,
     NO_MAX_LEN,
     V10,
@@ -51,45 +55,73 @@ from penstock.openflow.messages import (
     PortConfig,
     PortNo,
 )
+from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.frame import Frame
 from penstock.world.switch.flow_table import FlowEntry
+from penstock.world.switch.groups import choose_buckets
 from penstock.world.switch.headers import TRANSPORT_PORTS
+from penstock.world.switch.labels import MOST_LABELS
 from penstock.world.switch.rewriting import Packet
-from penstock.world.switch.state import Buffered, GroupEntry, Session, TableUsage, Usage
+from penstock.world.switch.state import Buffered, Session, TableUsage, Usage
 from penstock.world.switch.turn import Turn
 
 DROP_FRAGMENTS: Final = 1
+MATCH_FRAGMENTS: Final = 3
+SHORTEST_FRAME: Final = 14
 DEEPEST: Final = 64
-"""How many groups and tables deep one packet may go; beyond that it is dropped."""
+"""How many groups deep, or times back to table 0, a packet may go; beyond that it is not forwarded."""
 
-_SET_ORDER: Final = (
-    PopMpls,
-    PopVlan,
-    PushMpls,
-    PushVlan,
-    DecMplsTtl,
-    DecNwTtl,
-    SetMplsTtl,
-    SetNwTtl,
-    SetField,
-    SetQueue,
-)
-"""The order of an action set (specification 1.3 §5.10); group or else output come last."""
+NO_COOKIE: Final = 0xFFFFFFFFFFFFFFFF
 
-_TRANSPORT: Final = {IP_TCP: "tcp", IP_UDP: "udp", IP_SCTP: "sctp"}
+_COUNTERS: Final = ("rule_usage", "table_usage", "group_usage", "bucket_usage", "meter_usage")
+
+_SET_ORDER: Final = (PopVlan, PopMpls, PushMpls, PushVlan, DecNwTtl, DecMplsTtl)
+"""The order in which an action set acts, before what sets fields; group or else output come last."""
+
+_SETTERS: Final = (SetField, SetNwTtl, SetMplsTtl, SetQueue, SetVlanVid, SetVlanPcp)
+_LINK_FIELDS: Final = frozenset({"eth_src", "eth_dst", "vlan_vid", "vlan_pcp", "metadata", "tunnel_id"})
+
+
+class _NotForwarded(Exception):
+    """The packet cannot be processed; nothing at all is sent."""
+
+
+class _TooManyLabels(_NotForwarded):
+    """The packet would get more MPLS labels than a switch sees; a group's other buckets still act."""
+
+
+class _Lost(Exception):
+    """The packet, or a group's copy of it, was to be looked at afresh but came from no port there is."""
+
+
+class _Cut(Exception):
+    """The rest of this list of actions, and of its rule, is not carried out."""
 
 
 @dataclass(slots=True)
 class _Journey:
-    """Where a packet stands in the pipeline; `size` is what counters add, its size as it came in."""
+    """Where a packet stands in the pipeline; `size` is what counters add for it."""
 
     packet: Packet
     size: int
     entry: FlowEntry | None = None
     table: int = 0
-    action_set: dict[object, Action] = field(default_factory=dict)
+    action_set: list[Action] = field(default_factory=list)
+    by_rule: bool = True
+    """Whether what is done now stands in the list of actions of a rule itself."""
+    afresh: bool = False
+    spread: bool = False
     depth: int = 0
-    stopped: bool = False
+
+
+def _look_afresh(turn: Turn, journey: _Journey) -> None:
+    """Go on with the packet as it is now, as if it had just come in this way."""
+    packet = journey.packet
+    if packet.in_port not in turn.state.ports and packet.in_port not in (PortNo.ANY, PortNo.CONTROLLER):
+        raise _Lost
+    packet.look_afresh()
+    journey.size = len(packet.data)
+    journey.by_rule = journey.afresh = True
 
 
 def receive(turn: Turn, in_port: int, frame: Frame) -> None:
@@ -101,60 +133,96 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
     turn.count_port(in_port, rx_packets=1, rx_bytes=len(frame.data))
     journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data))
     if status.config & PortConfig.NO_RECV:
-        _count_lookup(turn, journey, 0)
+        if _is_dropped_fragment(turn, journey.packet):
+            _count_table(turn, 0, matched=True)
+        else:
+            _count_lookup(turn, journey, 0)
         turn.note("dropped", frame.tag, in_port, "the port does not receive")
         return
-    _finish(turn, journey, lambda: _enter_table(turn, journey, 0))
+    try:
+        _finish(turn, journey, lambda: _enter_tables(turn, journey))
+    except _NotForwarded:
+        turn.note("dropped", frame.tag, in_port, "it goes round in circles or needs too many MPLS labels")
 
 
 def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]) -> None:
-    """Handle a packet that a controller has the switch send."""
-    journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data))
-    _finish(turn, journey, lambda: _apply(turn, journey, actions))
+    """Handle a packet that a controller has the switch send, or refuse to."""
+    status = turn.state.ports.get(in_port)
+    if status is not None and status.config & PortConfig.NO_RECV:
+        return
+    journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data), by_rule=False)
+    counted = {name: getattr(turn.state, name) for name in _COUNTERS}
+    try:
+        _finish(turn, journey, lambda: _perform(turn, journey, actions))
+    except _NotForwarded:
+        turn.change(**counted)
+        raise Refused(Refusal.FLOW_UNKNOWN, "the packet cannot be processed") from None
 
 
 def resend(turn: Turn, kept: Buffered) -> None:
     """Send a buffered packet through the tables again, as after a flow-mod that names it."""
     data = kept.frame.data
     journey = _Journey(Packet(data, kept.in_port, kept.frame.tag), len(data))
-    _finish(turn, journey, lambda: _enter_table(turn, journey, 0))
+    _finish(turn, journey, lambda: _enter_tables(turn, journey))
 
 
 def _finish(turn: Turn, journey: _Journey, work: Callable[[], None]) -> None:
-    before = len(turn.sends)
-    work()
-    if not journey.stopped:
-        _run_action_set(turn, journey)
+    """Do a packet's work, then its action set; what fails half-way sends nothing."""
+    before, ports = len(turn.sends), turn.state.port_usage
+    try:
+        work()
+        journey.by_rule = False
+        _perform(turn, journey, tuple(_in_order(journey.action_set)))
+    except _NotForwarded:
+        del turn.sends[before:]
+        turn.change(port_usage=ports)
+        raise
+    except _Lost:
+        pass
     if len(turn.sends) == before:
         turn.note("dropped", journey.packet.tag, journey.packet.in_port, "nothing sends it on")
 
 
-def _enter_table(turn: Turn, journey: _Journey, table: int) -> None:
+def _enter_tables(turn: Turn, journey: _Journey) -> None:
+    """Follow a packet through the tables; afterwards it stands at table 0's entry again."""
+    table = _look_up(turn, journey, 0)
+    first = journey.entry
     while table >= 0:
         table = _look_up(turn, journey, table)
+    journey.table, journey.entry = 0, first
+
+
+def _is_dropped_fragment(turn: Turn, packet: Packet) -> bool:
+    return bool(packet.fragment) and turn.state.fragments == DROP_FRAGMENTS
 
 
 def _look_up(turn: Turn, journey: _Journey, table: int) -> int:
     """Look a packet up in one table and follow its entry; return the next table, or -1."""
     packet = journey.packet
-    journey.table = table
-    if packet.fragment and turn.state.fragments == DROP_FRAGMENTS:
+    if packet.label_popped:
+        _look_afresh(turn, journey)
+    journey.table, journey.entry, journey.afresh = table, None, False
+    if _is_dropped_fragment(turn, packet):
         _count_table(turn, table, matched=True)
-        journey.stopped = True
         return -1
     entry = _count_lookup(turn, journey, table)
     if entry is None:
-        _miss(turn, journey)
+        turn.note("missed", packet.tag, packet.in_port, table)
+        if turn.version == V10:
+            _to_controllers(turn, journey, PacketInReason.NO_MATCH, None)
         return -1
     turn.note("matched", packet.tag, packet.in_port, table, entry)
     journey.entry = entry
-    return _follow(turn, journey, entry.instructions)
+    try:
+        return _follow(turn, journey, entry.instructions)
+    except _Cut:
+        return -1
 
 
 def _count_lookup(turn: Turn, journey: _Journey, table: int) -> FlowEntry | None:
     """Return the entry a packet meets in a table, both having counted it."""
     fields = journey.packet.fields
-    if journey.packet.fragment:
+    if journey.packet.fragment and turn.state.fragments != MATCH_FRAGMENTS:
         fields = {name: value for name, value in fields.items() if name not in TRANSPORT_PORTS}
     entry = turn.table(table).lookup(fields)
     _count_table(turn, table, matched=entry is not None)
@@ -170,37 +238,26 @@ def _count_table(turn: Turn, table: int, *, matched: bool) -> None:
         turn.change(table_usage=turn.state.table_usage.set(table, after))
 
 
-def _miss(turn: Turn, journey: _Journey) -> None:
-    """A packet met no entry: 1.0 sends it to the controller, 1.3 drops it."""
-    turn.note("missed", journey.packet.tag, journey.packet.in_port, journey.table)
-    journey.entry = None
-    if turn.version == V10:
-        _to_controllers(turn, journey, PacketInReason.NO_MATCH, None)
-
-
 def _follow(turn: Turn, journey: _Journey, instructions: tuple[Instruction, ...]) -> int:
-    """Carry out an entry's instructions in the specification's order; return the next table."""
-    by_kind: dict[type, Instruction] = {type(i): i for i in instructions}
-    meter = by_kind.get(UseMeter)
-    if isinstance(meter, UseMeter):
-        _count_meter(turn, meter.meter_id, journey.size)
-    now = by_kind.get(ApplyActions)
-    if isinstance(now, ApplyActions):
-        _apply(turn, journey, now.actions)
-        if journey.stopped:
-            return -1
-    if ClearActions in by_kind:
-        journey.action_set.clear()
-    later = by_kind.get(WriteActions)
-    if isinstance(later, WriteActions):
-        for action in later.actions:
-            _write(journey.action_set, action)
-    metadata = by_kind.get(WriteMetadata)
-    if isinstance(metadata, WriteMetadata):
-        old = journey.packet.fields.get("metadata", 0)
-        journey.packet.fields["metadata"] = old & ~metadata.mask | metadata.value & metadata.mask
-    goto = by_kind.get(GotoTable)
-    return goto.table_id if isinstance(goto, GotoTable) else -1
+    """Carry out an entry's instructions, which are in order; return the next table, or -1."""
+    for instruction in instructions:
+        match instruction:
+            case UseMeter(meter):
+                _count_meter(turn, meter, journey.size)
+            case ApplyActions(actions):
+                _apply(turn, journey, actions)
+            case ClearActions():
+                journey.action_set = []
+            case WriteActions(actions):
+                journey.action_set = [*journey.action_set, *actions]
+            case WriteMetadata(value, mask):
+                old = journey.packet.fields.get("metadata", 0)
+                journey.packet.fields["metadata"] = old & ~mask | value & mask
+            case GotoTable(table):
+                return table
+            case _:
+                pass
+    return -1
 
 
 def _count_meter(turn: Turn, meter: int, size: int) -> None:
@@ -209,35 +266,44 @@ def _count_meter(turn: Turn, meter: int, size: int) -> None:
         turn.change(meter_usage=turn.state.meter_usage.set(meter, before.plus(size, turn.state.now)))
 
 
-def _write(action_set: dict[object, Action], action: Action) -> None:
-    """Put an action into an action set: one of each kind, the last written wins."""
-    key = (SetField, action.field) if isinstance(action, SetField) else type(action)
-    action_set.pop(key, None)
-    action_set[key] = action
+def _in_order(action_set: list[Action]) -> list[Action]:
+    """Return an action set as the list it acts as; without an output or group it does nothing."""
+    groups = [action for action in action_set if isinstance(action, Group)]
+    outputs = [action for action in action_set if isinstance(action, Output)]
+    if not groups and not outputs:
+        return []
+    last_of = {type(action): action for action in action_set}
+    once = [last_of[kind] for kind in _SET_ORDER if kind in last_of]
+    setters = [action for action in action_set if isinstance(action, _SETTERS)]
+    return [*once, *setters, (groups or outputs)[-1]]
 
 
-def _in_order(action_set: dict[object, Action]) -> list[Action]:
-    """Return an action set as the list it acts as."""
-    actions = list(action_set.values())
-    ordered = [action for kind in _SET_ORDER for action in actions if isinstance(action, kind)]
-    group = action_set.get(Group)
-    output = action_set.get(Output) or action_set.get(Enqueue)
-    last = group or output
-    return [*ordered, last] if last is not None else []
-
-
-def _run_action_set(turn: Turn, journey: _Journey) -> None:
-    actions = tuple(_in_order(journey.action_set))
-    journey.action_set = {}
-    if actions:
+def _perform(turn: Turn, journey: _Journey, actions: tuple[Action, ...]) -> None:
+    """Carry out a list of actions that nothing follows."""
+    try:
         _apply(turn, journey, actions)
+    except _Cut:
+        return
 
 
 def _apply(turn: Turn, journey: _Journey, actions: tuple[Action, ...]) -> None:
     for action in actions:
+        if journey.packet.label_popped and _reads_below_label(action):
+            _look_afresh(turn, journey)
         _act(turn, journey, action)
-        if journey.stopped:
-            return
+
+
+def _reads_below_label(action: Action) -> bool:
+    """Tell whether an action makes the switch look at what a popped label had hidden."""
+    match action:
+        case Output(port, _):
+            return port == PortNo.TABLE
+        case SetField(name, _):
+            return name not in _LINK_FIELDS
+        case SetQueue() | Group():
+            return False
+        case _:
+            return True
 
 
 def _act(turn: Turn, journey: _Journey, action: Action) -> None:
@@ -245,12 +311,12 @@ def _act(turn: Turn, journey: _Journey, action: Action) -> None:
     match action:
         case Output(port, max_len):
             _output(turn, journey, port, max_len)
+        case Enqueue(port, _):
+            _output(turn, journey, port, NO_MAX_LEN)
         case Group(group_id):
             _group(turn, journey, group_id)
         case SetField(name, value):
             packet.set(name, value)
-        case Enqueue(port, _):
-            _output(turn, journey, port, NO_MAX_LEN)
         case PushVlan(ethertype):
             packet.push_vlan(ethertype)
         case PopVlan():
@@ -262,22 +328,28 @@ def _act(turn: Turn, journey: _Journey, action: Action) -> None:
             _ensure_tag(packet)
             packet.set("vlan_pcp", pcp)
         case SetTransportSrc(port):
-            _set_transport(packet, "src", port)
+            packet.set_transport("src", port)
         case SetTransportDst(port):
-            _set_transport(packet, "dst", port)
+            packet.set_transport("dst", port)
         case SetNwTtl(ttl):
             if packet.is_ip:
                 packet.set("nw_ttl", ttl)
         case DecNwTtl():
-            _count_down(turn, journey, "nw_ttl", present=packet.is_ip)
+            if packet.is_ip:
+                _count_down(turn, journey, "nw_ttl")
         case SetMplsTtl(ttl):
             packet.set("mpls_ttl", ttl)
         case DecMplsTtl():
-            _count_down(turn, journey, "mpls_ttl", present=packet.ethertype in (0x8847, 0x8848))
+            if not packet.is_mpls:
+                raise _Cut
+            _count_down(turn, journey, "mpls_ttl")
         case PushMpls(ethertype):
+            if packet.labels >= MOST_LABELS:
+                raise _TooManyLabels
             packet.push_mpls(ethertype)
         case PopMpls(ethertype):
-            packet.pop_mpls(ethertype)
+            if not packet.pop_mpls(ethertype):
+                raise _TooManyLabels
         case _:
             return
 
@@ -287,31 +359,20 @@ def _ensure_tag(packet: Packet) -> None:
         packet.push_vlan(ETH_VLAN)
 
 
-def _set_transport(packet: Packet, end: str, port: int) -> None:
-    transport = _TRANSPORT.get(packet.fields.get("ip_proto", 0))
-    if packet.is_ip and transport is not None:
-        packet.set(f"{transport}_{end}", port)
-
-
-def _count_down(turn: Turn, journey: _Journey, field: str, *, present: bool) -> None:
-    if not present:
-        return
+def _count_down(turn: Turn, journey: _Journey, field: str) -> None:
     ttl = journey.packet.fields.get(field, 0)
     if ttl > 1:
         journey.packet.set(field, ttl - 1)
         return
     _to_controllers(turn, journey, PacketInReason.INVALID_TTL, NO_MAX_LEN)
-    journey.stopped = True
+    raise _Cut
 
 
 def _output(turn: Turn, journey: _Journey, port: int, max_len: int) -> None:
     packet = journey.packet
     match port:
         case PortNo.CONTROLLER:
-            entry = journey.entry
-            missed = entry is not None and entry.is_table_miss and turn.version != V10
-            reason = PacketInReason.NO_MATCH if missed else PacketInReason.ACTION
-            _to_controllers(turn, journey, reason, max_len)
+            _to_controllers(turn, journey, _reason_to_send(turn, journey), max_len)
         case PortNo.IN_PORT:
             _emit(turn, packet, packet.in_port)
         case PortNo.FLOOD | PortNo.ALL:
@@ -320,19 +381,27 @@ def _output(turn: Turn, journey: _Journey, port: int, max_len: int) -> None:
                 if number != packet.in_port and flooded:
                     _emit(turn, packet, number)
         case PortNo.TABLE:
-            _resubmit(turn, journey)
+            _start_over(turn, journey)
         case _ if port != packet.in_port:
             _emit(turn, packet, port)
 
 
-def _resubmit(turn: Turn, journey: _Journey) -> None:
-    """Send a packet-out's packet through the tables, then go on with the packet-out."""
+def _start_over(turn: Turn, journey: _Journey) -> None:
+    """Send a packet through the tables from the first, and go on where it was."""
     if journey.depth >= DEEPEST:
-        return
+        raise _NotForwarded
+    here = journey.table, journey.entry, journey.afresh
     journey.depth += 1
-    _enter_table(turn, journey, 0)
+    _enter_tables(turn, journey)
     journey.depth -= 1
-    journey.entry = None
+    journey.table, journey.entry, journey.afresh = here
+
+
+def _reason_to_send(turn: Turn, journey: _Journey) -> PacketInReason:
+    """Return why an action sends a packet to the controller: a table-miss entry's is no match."""
+    entry = journey.entry
+    missed = entry is not None and entry.is_table_miss and journey.by_rule and not journey.afresh
+    return PacketInReason.NO_MATCH if missed and turn.version != V10 else PacketInReason.ACTION
 
 
 def _emit(turn: Turn, packet: Packet, port: int) -> None:
@@ -340,18 +409,21 @@ def _emit(turn: Turn, packet: Packet, port: int) -> None:
     status = turn.state.ports.get(port)
     if status is None or status.config & PortConfig.NO_FWD:
         return
-    if not status.usable:
+    packet.settle()
+    if not status.usable or len(packet.data) < SHORTEST_FRAME:
         return
     turn.count_port(port, tx_packets=1, tx_bytes=len(packet.data))
     turn.send_frame(port, Frame(bytes(packet.data), packet.tag))
 
 
 def _to_controllers(turn: Turn, journey: _Journey, reason: PacketInReason, max_len: int | None) -> None:
-    """Hand a packet to the controllers that want it; `max_len` None means a plain miss."""
+    """Hand a packet to the controllers that want it; `max_len` None means a plain miss.
+
+    Only a packet that is kept in a buffer is cut short.
+    """
     packet = journey.packet
+    packet.settle()
     data = bytes(packet.data)
-    entry = journey.entry
-    cookie = entry.cookie if entry is not None else 0xFFFFFFFFFFFFFFFF
 
     def wants(session: Session) -> bool:
         if reason == PacketInReason.INVALID_TTL and turn.version == V10:
@@ -372,7 +444,7 @@ def _to_controllers(turn: Turn, journey: _Journey, reason: PacketInReason, max_l
             match=_pipeline_fields(packet),
             data=data if buffer_id == NO_BUFFER else data[:limit],
             table_id=journey.table,
-            cookie=cookie,
+            cookie=journey.entry.cookie if journey.entry is not None else NO_COOKIE,
             tag=packet.tag,
         )
 
@@ -380,12 +452,9 @@ def _to_controllers(turn: Turn, journey: _Journey, reason: PacketInReason, max_l
 
 
 def _pipeline_fields(packet: Packet) -> Match:
-    terms = [
-        Term(name, packet.fields[name], BY_NAME[name].full)
-        for name in ("in_port", "metadata", "tunnel_id")
-        if packet.fields.get(name)
-    ]
-    return Match(tuple(terms))
+    found = {name: packet.fields.get(name, 0) for name in ("metadata", "tunnel_id")}
+    seen = {"in_port": packet.in_port} | {name: value for name, value in found.items() if value}
+    return Match(tuple(Term(name, value, BY_NAME[name].full) for name, value in seen.items()))
 
 
 def _buffer(turn: Turn, frame: Frame, in_port: int) -> int:
@@ -400,22 +469,32 @@ def _buffer(turn: Turn, frame: Frame, in_port: int) -> int:
 
 def _group(turn: Turn, journey: _Journey, group_id: int) -> None:
     group = turn.state.groups.get(group_id)
-    if group is None or journey.depth >= DEEPEST:
-        return
+    if journey.depth >= DEEPEST:
+        raise _NotForwarded
+    if group is None:
+        raise _Cut
+    if group.type == GroupType.SELECT and group.buckets and not journey.spread:
+        _look_afresh(turn, journey)
+        journey.spread = True
     chosen = choose_buckets(turn, journey.packet, group)
     for index in chosen:
         _run_bucket(turn, journey, group.buckets[index])
-    if chosen and turn.options.counters:
+    if (chosen or group.type in (GroupType.ALL, GroupType.INDIRECT)) and turn.options.counters:
         _count_group(turn, group_id, chosen, journey.size)
 
 
 def _run_bucket(turn: Turn, journey: _Journey, bucket: Bucket) -> None:
     """Run a bucket's actions, an action set, on a copy of the packet."""
-    action_set: dict[object, Action] = {}
-    for action in bucket.actions:
-        _write(action_set, action)
-    branch = replace(journey, packet=journey.packet.copy(), action_set={}, depth=journey.depth + 1)
-    _apply(turn, branch, tuple(_in_order(action_set)))
+    packet, depth = journey.packet.copy(), journey.depth + 1
+    branch = replace(journey, packet=packet, action_set=[], depth=depth, by_rule=False)
+    before, ports = len(turn.sends), turn.state.port_usage
+    try:
+        _perform(turn, branch, tuple(_in_order(list(bucket.actions))))
+    except _TooManyLabels:
+        del turn.sends[before:]
+        turn.change(port_usage=ports)
+    except _Lost:
+        pass
 
 
 def _count_group(turn: Turn, group_id: int, chosen: list[int], size: int) -> None:
@@ -426,45 +505,3 @@ def _count_group(turn: Turn, group_id: int, chosen: list[int], size: int) -> Non
         key = (group_id, index)
         buckets = buckets.set(key, (buckets.get(key) or Usage()).plus(size, now))
     turn.change(group_usage=groups, bucket_usage=buckets)
-
-
-def choose_buckets(turn: Turn, packet: Packet, group: GroupEntry) -> list[int]:
-    """Return which of a group's buckets a packet goes to.
-
-    A select group's choice is the switch's own; here it is by weight, by a fixed hash of the
-    packet's addresses and ports, so that a flow stays on its bucket.
-    """
-    if group.type in (GroupType.ALL, GroupType.INDIRECT):
-        return list(range(len(group.buckets)))
-    live = [i for i, bucket in enumerate(group.buckets) if _is_live(turn, group, bucket, 0)]
-    if group.type == GroupType.FAST_FAILOVER or not live:
-        return live[:1]
-    point = _flow_hash(packet) % sum(group.buckets[index].weight for index in live)
-    for index in live:
-        point -= group.buckets[index].weight
-        if point < 0:
-            return [index]
-    return []
-
-
-def _flow_hash(packet: Packet) -> int:
-    total = 0
-    for name in (
-        *("eth_src", "eth_dst", "eth_type", "ip_proto", "ipv4_src", "ipv4_dst", "ipv6_src", "ipv6_dst"),
-        *("tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst"),
-    ):
-        total = (total * 0x01000193 ^ packet.fields.get(name, 0)) % 0xFFFFFFFFFFFFFFC5
-    return total
-
-
-def _is_live(turn: Turn, group: GroupEntry, bucket: Bucket, depth: int) -> bool:
-    """Tell whether a bucket may be used: what it watches is alive."""
-    if depth > DEEPEST or (group.type == GroupType.SELECT and bucket.weight == 0):
-        return False
-    if bucket.watch_port == PortNo.ANY and bucket.watch_group == ANY_GROUP:
-        return True
-    status = turn.state.ports.get(bucket.watch_port)
-    if status is not None and status.usable:
-        return True
-    watched = turn.state.groups.get(bucket.watch_group)
-    return watched is not None and any(_is_live(turn, watched, inner, depth + 1) for inner in watched.buckets)

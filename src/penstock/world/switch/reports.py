@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
 
+from penstock.openflow.actions import UseMeter
 from penstock.openflow.fields import FIELDS, OPENFLOW_BASIC
 from penstock.openflow.messages import (
     ALL_GROUPS,
@@ -69,10 +70,12 @@ from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import PortUsage, TableUsage, Usage
 from penstock.world.switch.turn import Turn, outputs_to
 
+R = TypeVar("R")
+
 _V10_CAPABILITIES: Final = 0b11000111
 _V13_CAPABILITIES: Final = 0b01001111
 _V10_ACTIONS: Final = 0xFFF
-_V13_ACTIONS: Final = 0b1111_1001_1111_1000_0000_0000_0001
+_V13_ACTIONS: Final = 0b11_1111_1111_1000_0000_0000_0001
 _MOST_ENTRIES: Final = 1_000_000
 _V10_WILDCARDS: Final = 0x3FFFFF
 
@@ -115,7 +118,7 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
             return GroupDescs(tuple(GroupDesc(g.type, number, g.buckets) for number, g in groups.items()))
         case GroupFeaturesRequest():
             every = (1 << len(GroupType)) - 1
-            return GroupFeatures(every, 0b1111, (MAX_GROUP,) * 4, (_V13_ACTIONS,) * 4)
+            return GroupFeatures(every, 0b0111, (MAX_GROUP,) * 4, (_V13_ACTIONS,) * 4)
         case MeterRequest(meter_id):
             return Meters(tuple(_meter_stats(turn, number) for number in _asked_meters(turn, meter_id)))
         case MeterConfigRequest(meter_id):
@@ -132,6 +135,29 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
             return PortDescs(tuple(turn.describe_port(number) for number in turn.state.ports))
         case ExperimenterStats():
             raise Refused(Refusal.BAD_VENDOR, f"vendor {body.experimenter:#x} is unknown")
+
+
+def in_parts(body: StatsReplyBody) -> list[StatsReplyBody]:
+    """Return a body as several of which each surely fits one message; most are one."""
+    match body:
+        case Flows(flows):
+            return [Flows(part) for part in _chunks(flows, 50)]
+        case TableFeaturesReply(tables):
+            return [TableFeaturesReply(part) for part in _chunks(tables, 30)]
+        case GroupDescs(groups):
+            return [GroupDescs(part) for part in _chunks(groups, 50)]
+        case GroupCounters(counters):
+            return [GroupCounters(part) for part in _chunks(counters, 100)]
+        case Ports(ports):
+            return [Ports(part) for part in _chunks(ports, 400)]
+        case PortDescs(descs):
+            return [PortDescs(part) for part in _chunks(descs, 400)]
+        case _:
+            return [body]
+
+
+def _chunks(records: tuple[R, ...], size: int) -> list[tuple[R, ...]]:
+    return [records[at : at + size] for at in range(0, max(len(records), 1), size)]
 
 
 def _description(turn: Turn) -> Desc:
@@ -257,7 +283,10 @@ def _meter_stats(turn: Turn, number: int) -> MeterStats:
     usage = turn.state.meter_usage.get(number) or Usage()
     seconds, nanoseconds = _duration(turn, meter.created)
     bands = tuple(BucketCounter(0, 0) for _ in meter.bands)
-    return MeterStats(number, 0, usage.packets, usage.octets, seconds, nanoseconds, bands)
+    users = sum(
+        UseMeter(number) in entry.instructions for table in turn.state.tables for entry in turn.table(table)
+    )
+    return MeterStats(number, users, usage.packets, usage.octets, seconds, nanoseconds, bands)
 
 
 def _meter_config(turn: Turn, number: int) -> MeterConfig:
@@ -270,14 +299,14 @@ def _table_features(turn: Turn) -> TableFeaturesReply:
     instructions = b"".join(kind.to_bytes(2) + b"\0\4" for kind in (1, 2, 3, 4, 5, 6))
     actions = b"".join(kind.to_bytes(2) + b"\0\4" for kind in range(28) if _V13_ACTIONS >> kind & 1)
     matchable = _field_ids([field.name for field in FIELDS if field.name not in UNSUPPORTED_FIELDS])
-    writable = _field_ids(sorted(WRITABLE))
+    writable = _field_ids(sorted(WRITABLE | {"in_port"}))
     size = turn.options.table_size
     last = turn.options.tables
 
     def properties(number: int) -> tuple[TableFeature, ...]:
         following = bytes(range(number + 1, last))
         return (
-            *(TableFeature(kind, instructions) for kind in (0, 1)),
+            *(TableFeature(kind, instructions if following else instructions[4:]) for kind in (0, 1)),
             *(TableFeature(kind, following) for kind in (2, 3)),
             *(TableFeature(kind, actions) for kind in (4, 5, 6, 7)),
             *(TableFeature(kind, matchable) for kind in (8, 10)),
@@ -287,7 +316,7 @@ def _table_features(turn: Turn) -> TableFeaturesReply:
     every = 0xFFFFFFFFFFFFFFFF
     most = _MOST_ENTRIES if size is None else size
     return TableFeaturesReply(
-        tuple(TableFeatures(n, f"table{n}", every, every, 0, most, properties(n)) for n in range(last))
+        tuple(TableFeatures(n, "", every, every, 0, most, properties(n)) for n in range(last))
     )
 
 

@@ -15,9 +15,8 @@ from penstock.openflow.fields import (
     ETH_ARP,
     ETH_IPV4,
     ETH_IPV6,
-    ETH_MPLS,
-    ETH_MPLS_MULTICAST,
     FIELDS,
+    IP_ICMP,
     IP_ICMPV6,
     IP_SCTP,
     IP_TCP,
@@ -25,9 +24,16 @@ from penstock.openflow.fields import (
     VID_PRESENT,
 )
 from penstock.world.switch.checksum import adjusted, crc32c
-from penstock.world.switch.headers import VLAN_TYPES, read
+from penstock.world.switch.headers import FRAGMENT_LATER, VLAN_TYPES, read
+from penstock.world.switch.labels import BOTTOM, MOST_LABELS, MPLS_TYPES, LabelStack, changes
+
+MOST_TAGS: Final = 2
+_DROP_ELIGIBLE: Final = 0x1000
+_Tags = tuple[tuple[int, int], ...]
+"""The type and content of each VLAN tag, from the outermost in."""
 
 _SHORT: Final = Struct("!H")
+_TAG: Final = Struct("!HH")
 _WORD: Final = Struct("!I")
 
 _ARP_AT: Final = {
@@ -56,20 +62,49 @@ _BELOW_LABEL: Final = (
 """What an MPLS label hides."""
 
 
+def _tags_in_sight(data: bytearray) -> _Tags:
+    tpid, tci = _TAG.unpack_from(data, 12)
+    return ((tpid, tci & ~_DROP_ELIGIBLE),)
+
+
 class Packet:
     """A packet inside a switch: its bytes, the fields later tables see, and its copies' origin."""
 
-    __slots__ = ("_end", "_network", "_transport", "data", "fields", "fragment", "in_port", "tag")
+    __slots__ = (
+        "_end",
+        "_network",
+        "_real",
+        "_real_tags",
+        "_stack",
+        "_tags",
+        "_transport",
+        "data",
+        "fields",
+        "fragment",
+        "in_port",
+        "label_popped",
+        "tag",
+    )
 
     def __init__(self, data: bytes, in_port: int, tag: str = "") -> None:
-        headers = read(data)
         self.data = bytearray(data)
-        self.fields = dict(headers.fields)
-        self.fields["in_port"] = in_port
-        self.fragment = headers.fragment
         self.in_port = in_port
         self.tag = tag
+        self._read({"in_port": in_port})
+
+    def _read(self, kept: dict[str, int]) -> None:
+        headers = read(bytes(self.data))
+        self.fields = {**headers.fields, **kept}
+        self.fragment = headers.fragment
+        self._real_tags = self._tags = _tags_in_sight(self.data) if "vlan_vid" in headers.fields else ()
+        self.label_popped = False
         self._network, self._transport, self._end = headers.network, headers.transport, headers.end
+        self._real = self._stack = LabelStack(self.ethertype, headers.labels)
+
+    def look_afresh(self) -> None:
+        """Forget what was known of the packet but for where it came from, and read it again."""
+        self.settle()
+        self._read({name: self.fields.get(name, 0) for name in ("in_port", "metadata", "tunnel_id")})
 
     def copy(self) -> Packet:
         """Return a packet that can be changed without changing this one."""
@@ -77,6 +112,8 @@ class Packet:
         twin.data = bytearray(self.data)
         twin.fields = dict(self.fields)
         twin.fragment, twin.in_port, twin.tag = self.fragment, self.in_port, self.tag
+        twin.label_popped, twin._tags, twin._real_tags = self.label_popped, self._tags, self._real_tags
+        twin._real, twin._stack = self._real, self._stack
         twin._network, twin._transport, twin._end = self._network, self._transport, self._end
         return twin
 
@@ -91,9 +128,19 @@ class Packet:
         return self.ethertype in (ETH_IPV4, ETH_IPV6)
 
     @property
+    def is_mpls(self) -> bool:
+        """Tell whether the packet has an MPLS label in sight."""
+        return self.ethertype in MPLS_TYPES
+
+    @property
+    def labels(self) -> int:
+        """How many MPLS labels the packet has."""
+        return self._stack.depth
+
+    @property
     def is_tagged(self) -> bool:
         """Tell whether the packet has a VLAN tag in sight."""
-        return bool(self.fields.get("vlan_vid", 0) & VID_PRESENT)
+        return bool(self._tags)
 
     def set(self, field: str, value: int) -> None:
         """Write a header field, in the bytes too where the packet really has it."""
@@ -105,11 +152,10 @@ class Packet:
                 return
             self._write_tag(field, value)
         elif field in _MPLS_FIELDS:
-            if self.ethertype not in (ETH_MPLS, ETH_MPLS_MULTICAST):
+            if not self.is_mpls:
                 return
             shift, mask = _MPLS_FIELDS[field]
-            (label,) = _WORD.unpack_from(self.data, self._network)
-            _WORD.pack_into(self.data, self._network, label & ~(mask << shift) | value << shift)
+            self._stack = self._stack.with_top(self._stack.labels[0] & ~(mask << shift) | value << shift)
         elif field in _ARP_AT:
             if self.ethertype != ETH_ARP:
                 return
@@ -120,10 +166,21 @@ class Packet:
             return
         self.fields[field] = value
 
+    def set_transport(self, end: str, port: int) -> None:
+        """Write a port of whatever transport there is; of ICMP, its type or code."""
+        protocol = self.fields.get("ip_proto", 0)
+        if protocol in _TRANSPORTS:
+            self.set(f"{_TRANSPORTS[protocol]}_{end}", port)
+        elif protocol in (IP_ICMP, IP_ICMPV6) and self.is_ip and self.fragment != FRAGMENT_LATER:
+            version = "v4" if self.ethertype == ETH_IPV4 else "v6"
+            name = f"icmp{version}_{'type' if end == 'src' else 'code'}"
+            self.set(name, port & 0xFF)
+            self.fields[name] = port
+
     def _write_tag(self, field: str, value: int) -> None:
-        (tci,) = _SHORT.unpack_from(self.data, 14)
-        tci = tci & 0xF000 | value & 0xFFF if field == "vlan_vid" else tci & 0x1FFF | value << 13
-        _SHORT.pack_into(self.data, 14, tci)
+        (tpid, tci), *inner = self._tags
+        tci = tci & 0xE000 | value & 0xFFF if field == "vlan_vid" else tci & 0xFFF | value << 13
+        self._tags = ((tpid, tci), *inner)
 
     def _set_ip(self, field: str, value: int) -> bool:
         """Write a field of IP or above; say whether the packet is of the kind that has it."""
@@ -143,7 +200,7 @@ class Packet:
         elif field in ("ip_dscp", "ip_ecn", "nw_ttl", "ipv6_flabel"):
             self._set_ip_header(field, value)
         elif field in _TRANSPORT_FIELDS:
-            if _TRANSPORTS.get(protocol) != field.partition("_")[0]:
+            if self.fragment == FRAGMENT_LATER or _TRANSPORTS.get(protocol) != field.partition("_")[0]:
                 return False
             self._set_port(protocol, 0 if field.endswith("src") else 2, value)
         elif field in _ICMP_FIELDS:
@@ -239,59 +296,87 @@ class Packet:
             self._transport += size
             self._end += size
 
-    def push_vlan(self, ethertype: int, tci: int = 0) -> None:
-        """Put a new outermost VLAN tag on the packet."""
-        self.data[12:12] = _SHORT.pack(ethertype) + _SHORT.pack(tci)
-        self.fields["vlan_vid"] = VID_PRESENT | tci & 0xFFF
-        self.fields["vlan_pcp"] = tci >> 13
-        self._shift(4)
+    def push_vlan(self, ethertype: int) -> None:
+        """Put a new outermost VLAN tag on the packet; with more than two, the innermost in sight goes."""
+        self._tags = ((ethertype, 0), *self._tags)[:MOST_TAGS]
+        self._see_tag()
 
     def pop_vlan(self) -> None:
-        """Take the outermost VLAN tag off, if there is one; one below it comes into sight."""
-        if not self.is_tagged:
-            return
-        del self.data[12:16]
-        self._shift(-4)
-        self.fields["vlan_vid"] = self.fields["vlan_pcp"] = 0
-        if self._network >= 18 and _SHORT.unpack_from(self.data, 12)[0] in VLAN_TYPES:
-            (tci,) = _SHORT.unpack_from(self.data, 14)
-            self.fields["vlan_vid"] = VID_PRESENT | tci & 0xFFF
-            self.fields["vlan_pcp"] = tci >> 13
+        """Take the outermost VLAN tag off, if there is one in sight."""
+        self._tags = self._tags[1:]
+        self._see_tag()
+
+    def _see_tag(self) -> None:
+        tci = self._tags[0][1] if self._tags else 0
+        self.fields["vlan_vid"] = VID_PRESENT | tci & 0xFFF if self._tags else 0
+        self.fields["vlan_pcp"] = tci >> 13
 
     def push_mpls(self, ethertype: int) -> None:
         """Put a new outermost MPLS label on the packet, a copy of the one below or a null label."""
-        if self.ethertype in (ETH_MPLS, ETH_MPLS_MULTICAST):
-            (label,) = _WORD.unpack_from(self.data, self._network)
-            label &= ~0x100
+        if self.labels:
+            label = self._stack.labels[0] & ~BOTTOM
         else:
+            self.settle()
             null = 2 if self.ethertype == ETH_IPV6 else 0
             ttl = self.fields.get("nw_ttl", 0) if self.is_ip else 0
             traffic = self.fields.get("ip_dscp", 0) & 7 if self.is_ip else 0
-            label = null << 12 | traffic << 9 | 0x100 | (ttl or 64)
-        _SHORT.pack_into(self.data, self._network - 2, ethertype)
-        self.data[self._network : self._network] = _WORD.pack(label)
-        for field in _BELOW_LABEL:
-            self.fields.pop(field, None)
-        self._transport = self._end = 0
-        self._see_label(ethertype)
+            label = null << 12 | traffic << 9 | BOTTOM | (ttl or 64)
+            for field in _BELOW_LABEL:
+                self.fields.pop(field, None)
+            self._transport = self._end = 0
+        self._see_labels(self._stack.pushed(ethertype, label))
 
-    def pop_mpls(self, ethertype: int) -> None:
-        """Take the outermost MPLS label off and read what lies below."""
-        if self.ethertype not in (ETH_MPLS, ETH_MPLS_MULTICAST):
-            return
-        _SHORT.pack_into(self.data, self._network - 2, ethertype)
-        del self.data[self._network : self._network + 4]
-        kept = {name: self.fields.get(name, 0) for name in ("in_port", "metadata", "tunnel_id")}
-        headers = read(bytes(self.data))
-        self.fields = {**headers.fields, **kept}
-        self.fragment = headers.fragment
-        self._network, self._transport, self._end = headers.network, headers.transport, headers.end
+    def pop_mpls(self, ethertype: int) -> bool:
+        """Take the outermost MPLS label off, if there is one; say whether what comes below is in sight."""
+        if not self.labels:
+            return True
+        if self.labels == MOST_LABELS and not self._stack.labels[-1] & BOTTOM:
+            return False
+        self._see_labels(self._stack.popped(ethertype))
+        self.label_popped = not self.is_mpls
+        return True
 
-    def _see_label(self, ethertype: int) -> None:
-        (label,) = _WORD.unpack_from(self.data, self._network)
-        self.fields["eth_type"] = ethertype
+    def _see_labels(self, stack: LabelStack) -> None:
+        self._stack = stack
+        self.fields["eth_type"] = stack.ethertype
         for field, (shift, mask) in _MPLS_FIELDS.items():
-            self.fields[field] = label >> shift & mask
+            self.fields[field] = stack.labels[0] >> shift & mask
+
+    def settle(self) -> None:
+        """Make the bytes follow what is known of the packet's labels and tags, as when it is sent."""
+        if self._real != self._stack:
+            self._settle_labels()
+        if self._real_tags != self._tags:
+            self._settle_tags()
+
+    def _settle_labels(self) -> None:
+        at = self._network
+        done = changes(self._real, self._stack)
+        for kind, ethertype, label in done:
+            self._write_ethertype(ethertype)
+            if kind == "push":
+                self.data[at:at] = _WORD.pack(label)
+            elif kind == "set":
+                _WORD.pack_into(self.data, at, label)
+            else:
+                del self.data[at : at + 4]
+        real = self._stack.ethertype if done else self._real.ethertype
+        self._real = LabelStack(real, self._stack.labels)
+
+    def _settle_tags(self) -> None:
+        old, new = list(self._real_tags), list(self._tags)
+        while old and new and old[-1] == new[-1]:
+            old.pop()
+            new.pop()
+        del self.data[12 : 12 + 4 * len(old)]
+        self.data[12:12] = b"".join(_SHORT.pack(tpid) + _SHORT.pack(tci) for tpid, tci in new)
+        self._shift(4 * (len(new) - len(old)))
+        self._real_tags = self._tags
+
+    def _write_ethertype(self, ethertype: int) -> None:
+        """Write the type of what follows the tags; in an untagged 802.3 frame, over its length."""
+        tagged = _SHORT.unpack_from(self.data, 12)[0] in VLAN_TYPES
+        _SHORT.pack_into(self.data, self._network - 2 if tagged else 12, ethertype)
 
 
 WRITABLE: Final = frozenset(BY_NAME) - {
@@ -299,6 +384,7 @@ WRITABLE: Final = frozenset(BY_NAME) - {
     "in_phy_port",
     "eth_type",
     "ip_proto",
+    "mpls_bos",
     "pbb_isid",
     "ipv6_exthdr",
 }

@@ -23,6 +23,8 @@ from penstock.world.frame import Frame
 from penstock.world.switch.flow_table import FlowTable
 
 MOST_TABLES: Final = 254
+OWN_TABLE: Final = 254
+"""The table after the last, which a switch keeps to itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,130 @@
+"""Checking a scenario: search, replay what was found, write it down.
+
+A counterexample is replayed in a `World` of its own before it is reported.  If the replay does not
+do the same, the controller or a component has state that Penstock does not see, and the finding says
+so instead of pretending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.explore.breadth_first import breadth_first
+from penstock.explore.cells import Cells
+from penstock.explore.depth_first import depth_first
+from penstock.explore.random_walk import random_walk
+from penstock.explore.search import (
+    Bounds,
+    Outcome,
+    Progress,
+    Search,
+    Violation,
+    collision_odds,
+    fingerprint,
+)
+from penstock.properties.watch import Watch
+from penstock.scenario import Built, Limits, Scenario
+from penstock.trace import Verdict, write_trace
+from penstock.world.transition import Record
+from penstock.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A violation, replayed: the run that shows it, and where it was written."""
+
+    property: str
+    message: str
+    records: tuple[Record, ...]
+    confirmed: bool
+    trace: Path | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    """What a check covered and found."""
+
+    scenario: Scenario
+    outcome: Outcome
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def unexercised(self) -> list[str]:
+        """The properties that never had anything to judge."""
+        return [name for name, times in self.outcome.exercised.items() if not times]
+
+
+def check(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Report:
+    """Search every ordering of a scenario's events, within its limits."""
+    built, limits = scenario.build(), scenario.limits()
+    search = _search(built, limits, progress)
+    explore = depth_first if limits.order == "depth-first" else breadth_first
+    outcome = explore(search, sleep=not limits.compact)
+    if limits.compact:
+        odds = collision_odds(outcome.states)
+        outcome.remarks.append(
+            f"States were remembered by 64-bit fingerprints: one was missed with a probability of {odds:.1e}."
+        )
+    return _report(scenario, built, outcome, output)
+
+
+def walk(
+    scenario: Scenario,
+    seed: int,
+    *,
+    walks: int | None = 100,
+    longest: int = 1000,
+    output: Path | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Walk at random through a scenario."""
+    built, limits = scenario.build(), scenario.limits()
+    outcome = random_walk(_search(built, limits, progress), seed, longest=longest, walks=walks)
+    return _report(scenario, built, outcome, output, seed=seed)
+
+
+def _search(built: Built, limits: Limits, progress: Progress | None) -> Search:
+    return Search(
+        Cells(built.network, built.properties, built.start),
+        Bounds(limits.states, limits.depth, limits.seconds, limits.memory_mb),
+        key=fingerprint if limits.compact else None,
+        first_only=not limits.all_violations,
+        progress=progress,
+    )
+
+
+def _report(
+    scenario: Scenario, built: Built, outcome: Outcome, output: Path | None, **details: int
+) -> Report:
+    report = Report(scenario, outcome)
+    for number, violation in enumerate(outcome.violations, 1):
+        records, confirmed = retake(built, violation)
+        path = None
+        if output is not None:
+            path = output / f"{scenario.name}-{number}.jsonl"
+            verdict = Verdict(violation.property, violation.message)
+            write_trace(path, scenario.table(), scenario.folder, records, verdict, **details)
+        report.findings.append(Finding(violation.property, violation.message, records, confirmed, path))
+    return report
+
+
+def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool]:
+    """Take a violation's transitions again; return the run and whether it ends in the violation."""
+    world = World(built.network)
+    world.restore(built.start)
+    watch = Watch(built.network, built.properties)
+    records: list[Record] = []
+    for transition in violation.path:
+        if transition not in world.enabled():
+            return tuple(records), False
+        records.append(world.take(transition))
+        watch.observe(records[-1], states_of(world))
+    if violation.property not in watch.broken:
+        watch.at_rest(states_of(world))
+    return tuple(records), watch.broken.get(violation.property) == violation.message
+
+
+def states_of(world: World) -> dict[str, object]:
+    """Return the states of a world's components by name."""
+    return dict(zip(world.network.names, world.snapshot().states, strict=True))

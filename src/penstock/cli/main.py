@@ -1,0 +1,238 @@
+"""`penstock`: the commands.
+
+Exit status: 0 nothing found and the search was exhaustive; 1 a violation; 2 bad input, said in one
+sentence; 3 stopped by a bound with nothing found.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from penstock import __version__
+from penstock.cli.output import Live, print_report, report_as_json
+from penstock.cli.stepping import step_through
+from penstock.errors import PenstockError
+from penstock.properties.base import PropertyFault
+from penstock.scenario import Scenario, load_scenario
+from penstock.world.network import ComponentRaised
+
+FOUND, BAD_INPUT, STOPPED = 1, 2, 3
+STATUS = {"exhausted": 0, "violation": FOUND, "bounded": STOPPED}
+
+
+def main() -> None:
+    """Run the command line; errors of the user's are one sentence, never a traceback."""
+    try:
+        sys.exit(commands(standalone_mode=False))
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        _say(error.format_message())
+    except (PenstockError, ComponentRaised) as error:
+        _say(str(error))
+    except PropertyFault as fault:
+        _say(str(fault))
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("penstock: stopped.", err=True)
+        sys.exit(STOPPED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"penstock: {sentence}", err=True)
+    sys.exit(BAD_INPUT)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="penstock")
+def commands() -> None:
+    """Find, prove, shrink and explain bugs in SDN controllers."""
+
+
+def _scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what it takes to name a scenario."""
+    options = [
+        click.argument("scenario", type=click.Path(path_type=Path)),
+        click.option("--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2."),
+        click.option("--custom", metavar="FILE[:NAME]", help="A file with a Mininet Topo, as the topology."),
+        click.option(
+            "--property", "-p", "properties", multiple=True, help="A property to check; repeatable."
+        ),
+        click.option("--ping", metavar="A,B", multiple=True, help="Have host A ping host B; repeatable."),
+        click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version."),
+        click.option("--order", type=click.Choice(["breadth-first", "depth-first"]), help="Order of search."),
+        click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
+        click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
+        click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time."),
+        click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory."),
+        click.option("--all", "all_violations", is_flag=True, help="Go on after the first violation."),
+        click.option("--compact", is_flag=True, help="Remember states by 64-bit fingerprints."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = [
+        click.option(
+            "--output",
+            "-o",
+            type=click.Path(path_type=Path),
+            default=Path("penstock-traces"),
+            show_default=True,
+            help="Where traces are written.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+DEFAULT_PROPERTIES = ("NoForwardingLoops", "NoBlackHoles", "ControllerCrash", "ControllerHang")
+
+
+def scenario_from(path: Path, **options: Any) -> Scenario:
+    """Return the scenario of a file: a TOML scenario, or an app to be put into a small network."""
+    if path.suffix == ".toml":
+        scenario = load_scenario(path)
+    elif path.suffix == ".py" or (not path.exists() and "." in path.name and path.name == str(path)):
+        scenario = _around(path)
+    else:
+        raise PenstockError(
+            f"{path} is no scenario: give a .toml file, an app's .py file or its module's name."
+        )
+    return _changed(scenario, **options)
+
+
+def _around(app: Path) -> Scenario:
+    """Return a scenario around an app: h1 pings the last host."""
+    if app.suffix == ".py" and not app.is_file():
+        raise PenstockError(f"There is no file {app}: give the path of an app.")
+    file = app.suffix == ".py"
+    return Scenario(
+        name=app.stem if file else app.name.rpartition(".")[2],
+        controller={"apps": [app.name if file else str(app)]},
+        topology="linear,2",
+        hosts={"h1": {"kind": "ping", "to": "h2"}},
+        properties=DEFAULT_PROPERTIES,
+        folder=app.parent if file else Path(),
+    )
+
+
+def _changed(scenario: Scenario, **options: Any) -> Scenario:
+    """Return a scenario with what the command line says in place of what the file says."""
+    from dataclasses import replace
+
+    changes: dict[str, Any] = {}
+    if options.get("topo"):
+        changes["topology"] = options["topo"]
+    if options.get("custom"):
+        file, _, name = options["custom"].partition(":")
+        changes["topology"] = {"mininet": str(Path(file).resolve()), **({"name": name} if name else {})}
+    if options.get("properties"):
+        changes["properties"] = options["properties"]
+    if options.get("openflow"):
+        changes["openflow"] = options["openflow"]
+    if options.get("ping"):
+        changes["hosts"] = dict(_ping(text) for text in options["ping"])
+    search = dict(scenario.search)
+    names = {"memory": "memory_mb"}
+    for key in ("order", "states", "depth", "seconds", "memory", "all_violations", "compact"):
+        if options.get(key):
+            search[names.get(key, key)] = options[key]
+    return replace(scenario, search=search, **changes)
+
+
+def _ping(text: str) -> tuple[str, dict[str, str]]:
+    sender, comma, receiver = text.partition(",")
+    if not comma or not sender or not receiver:
+        raise PenstockError(f"--ping {text!r} names no two hosts: write it as h1,h2.")
+    return sender, {"kind": "ping", "to": receiver}
+
+
+@commands.command()
+@_scenario_options
+@_output_options
+def check(scenario: Path, output: Path, as_json: bool, **options: Any) -> int:
+    """Search every ordering of a scenario's events.
+
+    SCENARIO is a .toml file, or an app: its .py file or module name.
+    """
+    from penstock.check import check as run
+
+    chosen = scenario_from(scenario, **options)
+    with Live(quiet=as_json) as live:
+        report = run(chosen, output=output, progress=live.show)
+    click.echo(report_as_json(report)) if as_json else print_report(report)
+    return STATUS[report.outcome.result]
+
+
+@commands.command()
+@_scenario_options
+@_output_options
+@click.option("--seed", type=int, default=1, show_default=True, help="What decides every choice.")
+@click.option("--walks", type=click.IntRange(1), default=100, show_default=True, help="How many walks.")
+@click.option("--longest", type=click.IntRange(1), default=1000, show_default=True, help="Steps per walk.")
+def walk(
+    scenario: Path, output: Path, as_json: bool, seed: int, walks: int, longest: int, **options: Any
+) -> int:
+    """Walk at random through a scenario, again and again."""
+    from penstock.check import walk as run
+
+    chosen = scenario_from(scenario, **options)
+    with Live(quiet=as_json) as live:
+        report = run(chosen, seed, walks=walks, longest=longest, output=output, progress=live.show)
+    click.echo(report_as_json(report)) if as_json else print_report(report)
+    return STATUS[report.outcome.result]
+
+
+@commands.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def replay(trace: Path, as_json: bool) -> int:
+    """Run a trace again and compare, step by step.
+
+    This runs the controller that the trace names.
+    """
+    from penstock.cli.output import print_replay, replay_as_json
+    from penstock.replay import replay as run
+
+    result = run(trace)
+    click.echo(replay_as_json(result)) if as_json else print_replay(result)
+    return FOUND if result.reproduced else (0 if not result.diverged else STOPPED)
+
+
+@commands.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+def show(trace: Path) -> int:
+    """Tell a trace; nothing is run."""
+    from penstock.cli.output import print_trace
+    from penstock.trace import read_trace
+
+    print_trace(read_trace(trace))
+    return 0
+
+
+@commands.command()
+@_scenario_options
+def step(scenario: Path, **options: Any) -> int:
+    """Choose each step yourself, look around, go back."""
+    return step_through(scenario_from(scenario, **options))
+
+
+@commands.command()
+@click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("penstock-traces"))
+def demo(output: Path) -> int:
+    """Find three bugs in Ryu's own learning switch, as it was published."""
+    from penstock.cli.demonstration import demonstrate
+
+    return demonstrate(output)

@@ -1,0 +1,167 @@
+"""What the commands print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import click
+from rich.console import Console
+from rich.status import Status
+
+from penstock.check import Finding, Report
+from penstock.explore.search import Outcome, peak_rss_mb
+from penstock.replay import Replay
+from penstock.report.story import last_line, numbered, tell
+from penstock.trace import Trace
+
+
+class Live:
+    """A line of progress on the terminal, while a search runs."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._console = Console(stderr=True)
+        self._status: Status | None = None if quiet else self._console.status("starting …")
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, outcome: Outcome) -> None:
+        """Show how far a search is."""
+        if self._status is not None:
+            self._status.update(progress_line(outcome))
+
+
+def progress_line(outcome: Outcome) -> str:
+    """Return how far a search is, in one line."""
+    found = f", {len(outcome.violations)} violations" if outcome.violations else ""
+    return (
+        f"{outcome.states:,} states, {outcome.transitions:,} transitions "
+        f"({outcome.transitions_per_s:,.0f}/s), depth {outcome.depth}, {peak_rss_mb()} MB, "
+        f"{outcome.seconds:.0f} s{found}"
+    )
+
+
+def print_report(report: Report) -> None:
+    """Print what a check found, as stories."""
+    for text in report_lines(report):
+        click.echo(text)
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield a report as text."""
+    for number, finding in enumerate(report.findings, 1):
+        yield from _finding_lines(number, finding)
+    outcome = report.outcome
+    yield (
+        f"{outcome.states:,} states, {outcome.transitions:,} transitions, depth {outcome.depth}, "
+        f"{outcome.seconds:.2f} s, {outcome.peak_rss_mb} MB."
+    )
+    for name, times in outcome.exercised.items():
+        yield (
+            f"  {name}: judged in {times:,} different situations"
+            if times
+            else (f"  {name}: never had anything to judge; the scenario does not exercise it")
+        )
+    yield from outcome.remarks
+    match outcome.result:
+        case "exhausted":
+            yield "No property can be broken in this scenario: every ordering was searched."
+        case "bounded":
+            yield f"Nothing found, but the search stopped at {outcome.stopped_by}: there is more to search."
+        case "violation":
+            yield f"{len(report.findings)} violation{'s' if len(report.findings) > 1 else ''} found."
+
+
+def _finding_lines(number: int, finding: Finding) -> Iterator[str]:
+    yield f"Violation {number}: {finding.property}"
+    yield ""
+    yield from tell(finding.records)
+    yield last_line(finding.property, finding.message)
+    yield ""
+    if not finding.confirmed:
+        yield "  The replay did not do the same: something keeps state that Penstock does not see."
+    if finding.trace is not None:
+        yield f"  Replay it with: penstock replay {finding.trace}"
+        yield ""
+
+
+def report_as_json(report: Report) -> str:
+    """Return a report as one JSON object."""
+    outcome = report.outcome
+    found: dict[str, Any] = {
+        "result": outcome.result,
+        "states": outcome.states,
+        "transitions": outcome.transitions,
+        "seconds": round(outcome.seconds, 3),
+        "peak_rss_mb": outcome.peak_rss_mb,
+        "depth": outcome.depth,
+        "stopped_by": outcome.stopped_by,
+        "exercised": outcome.exercised,
+        "unexercised": report.unexercised,
+        "remarks": outcome.remarks,
+        "violations": [
+            {
+                "property": finding.property,
+                "message": finding.message,
+                "steps": len(finding.records),
+                "confirmed": finding.confirmed,
+                "trace": None if finding.trace is None else str(finding.trace),
+            }
+            for finding in report.findings
+        ],
+    }
+    return json.dumps(found)
+
+
+def print_trace(trace: Trace) -> None:
+    """Print a trace as it was written."""
+    for line in trace.lines:
+        for text in numbered(line.number, [*map(click.unstyle, line.told or (line.transition,))]):
+            click.echo(text)
+    if trace.verdict is not None:
+        click.echo(last_line(trace.verdict.property, trace.verdict.message))
+    if trace.cut_short:
+        click.echo("The trace was cut short: its last line is not whole.")
+
+
+def print_replay(result: Replay) -> None:
+    """Print how a replay went."""
+    for text in tell(result.records):
+        click.echo(text)
+    click.echo(replay_verdict(result))
+
+
+def replay_verdict(result: Replay) -> str:
+    """Return how a replay ended, in one sentence."""
+    if result.diverged is not None:
+        return f"The replay differs from the trace at step {result.diverged}: {result.difference}."
+    if result.reproduced:
+        return last_line(result.property, result.message)
+    if result.property:
+        return f"All {len(result.records)} steps went alike, but {result.property} was not broken this time."
+    return f"All {len(result.records)} steps went alike."
+
+
+def replay_as_json(result: Replay) -> str:
+    """Return how a replay went as one JSON object."""
+    return json.dumps(
+        {
+            "steps": len(result.records),
+            "reproduced": result.reproduced,
+            "property": result.property or None,
+            "message": result.message or None,
+            "diverged_at": result.diverged,
+            "difference": result.difference or None,
+        }
+    )

@@ -1,0 +1,53 @@
+"""Random walks: one run after another, each choosing at random among what can happen.
+
+A walk ends where nothing can happen any more or after `longest` steps; then the next one starts over.
+It remembers no states, so it needs no memory and proves nothing, but gets deep at once.  The seed
+decides everything.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from penstock.explore.search import Outcome, Search, Stop
+
+_LOOKS = 256
+"""How many steps are taken between two looks at the clock."""
+
+
+def random_walk(search: Search, seed: int, *, longest: int = 1000, walks: int | None = None) -> Outcome:
+    """Walk until a bound is reached or a property is broken."""
+    random = Random(seed)
+    try:
+        _walk(search, random, longest, walks)
+    except Stop as stop:
+        return search.finish(str(stop))
+    except KeyboardInterrupt:
+        return search.finish("Ctrl-C")
+    return search.finish(f"{walks} walks")
+
+
+def _walk(search: Search, random: Random, longest: int, walks: int | None) -> None:
+    cells, outcome = search.cells, search.outcome
+    done = 0
+    while walks is None or done < walks:
+        done += 1
+        search.parents.clear()
+        state, _ = search.begin()
+        for depth in range(1, longest + 1):
+            steps = list(cells.steps(state))
+            if all(entry.bit == 0 for _, entry in steps):
+                search.at_rest(state)
+            if not steps:
+                break
+            after, _ = random.choice(steps)
+            outcome.transitions += 1
+            outcome.depth = max(outcome.depth, depth)
+            search.parents.setdefault(after, state)
+            if after >= cells.violated:
+                search.broken(after)
+                break
+            search.new_state(after)
+            state = after
+            if outcome.transitions % _LOOKS == 0:
+                search.tick()

@@ -1,0 +1,62 @@
+"""Finding what a user names: `file.py:Object`, in a file of their own.
+
+Only code that the user points to is run, and only by commands that run controllers; reading a trace
+runs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from penstock.errors import PenstockError
+
+
+def load_object(text: str, folder: Path, what: str) -> Any:
+    """Return the object that `file.py:Name` names; the file is looked for in `folder`."""
+    file, separator, name = text.partition(":")
+    if not separator or not name or not file.endswith(".py"):
+        raise PenstockError(f"{text!r} names no {what}: write it as file.py:Name.")
+    module = load_file(folder / file, what)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        public = sorted(key for key in vars(module) if not key.startswith("_"))
+        raise PenstockError(f"{file} has no {name!r}: it defines {', '.join(public) or 'nothing'}.") from None
+
+
+def load_file(path: Path, what: str) -> ModuleType:
+    """Run a Python file as a module of its own and return it; a second time it is not run again."""
+    path = path.resolve()
+    if not path.is_file():
+        raise PenstockError(f"There is no file {path.name} in {path.parent}, where the {what} should be.")
+    name = f"penstock_user_{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise PenstockError(f"{path.name} fails to load: {explained(error, path)}.") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def explained(error: BaseException, path: Path) -> str:
+    """Return an exception in a user's file as a phrase with the line it came from."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    where = f" in line {lines[-1]}" if lines else ""
+    return f"{type(error).__name__}{where}: {str(error).rstrip('.')}"

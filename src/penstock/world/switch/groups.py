@@ -1,0 +1,59 @@
+"""Which buckets of a group a packet goes to.
+
+A select group's choice is the switch's own; here it is by weight, by a fixed hash of the packet's
+addresses and ports, so that a flow stays on its bucket.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock.openflow.messages import ANY_GROUP, Bucket, GroupType, PortNo
+from penstock.world.switch.rewriting import Packet
+from penstock.world.switch.state import GroupEntry
+from penstock.world.switch.turn import Turn
+
+DEEPEST_WATCH: Final = 128
+"""How many groups deep one bucket's liveness is followed."""
+
+_HASHED: Final = (
+    *("eth_src", "eth_dst", "eth_type", "ip_proto", "ipv4_src", "ipv4_dst", "ipv6_src", "ipv6_dst"),
+    *("tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst"),
+)
+
+
+def choose_buckets(turn: Turn, packet: Packet, group: GroupEntry) -> list[int]:
+    """Return which of a group's buckets a packet goes to, by their places in the group."""
+    if group.type in (GroupType.ALL, GroupType.INDIRECT):
+        return list(range(len(group.buckets)))
+    live = [i for i, bucket in enumerate(group.buckets) if _is_live(turn, group, bucket, 0)]
+    if group.type == GroupType.FAST_FAILOVER or not live:
+        return live[:1]
+    point = _flow_hash(packet) % sum(group.buckets[index].weight for index in live)
+    for index in live:
+        point -= group.buckets[index].weight
+        if point < 0:
+            return [index]
+    return []
+
+
+def _flow_hash(packet: Packet) -> int:
+    total = 0
+    for name in _HASHED:
+        total = (total * 0x01000193 ^ packet.fields.get(name, 0)) % 0xFFFFFFFFFFFFFFC5
+    return total
+
+
+def _is_live(turn: Turn, group: GroupEntry, bucket: Bucket, depth: int) -> bool:
+    """Tell whether a bucket may be used: what it watches is alive."""
+    if depth >= DEEPEST_WATCH or (group.type == GroupType.SELECT and bucket.weight == 0):
+        return False
+    if bucket.watch_port == PortNo.ANY and bucket.watch_group == ANY_GROUP:
+        return True
+    if bucket.watch_port == PortNo.CONTROLLER:
+        return any(session.up for session in turn.state.sessions.values())
+    status = turn.state.ports.get(bucket.watch_port)
+    if status is not None and status.usable:
+        return True
+    watched = turn.state.groups.get(bucket.watch_group)
+    return watched is not None and any(_is_live(turn, watched, inner, depth + 1) for inner in watched.buckets)

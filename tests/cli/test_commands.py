@@ -1,0 +1,241 @@
+"""The commands, as a person or a script uses them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SWITCH = '''
+from penstock.controllers.native import FLOOD, Controller
+from penstock.openflow.actions import Output
+from penstock.openflow.messages import PortNo
+
+
+class Hub(Controller):
+    """Floods every packet."""
+
+    def switch_join(self, switch):
+        self.install(switch, actions=(Output(PortNo.CONTROLLER),), priority=0)
+
+    def packet_in(self, switch, message):
+        self.packet_out(switch, message, FLOOD)
+
+
+class Faulty(Hub):
+    """Breaks on the first packet."""
+
+    def packet_in(self, switch, message):
+        raise KeyError(switch)
+
+
+class Refuses:
+    def __init__(self):
+        raise RuntimeError("not today")
+'''
+
+SCENARIO = """
+topology = "ring,3"
+properties = ["NoForwardingLoops", "ControllerCrash"]
+
+[controller]
+native = "hub.py:Hub"
+
+[hosts.h1]
+kind = "client"
+to = "h2"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "hub.py").write_text(SWITCH)
+    (tmp_path / "loop.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def penstock(folder: Path, *arguments: str, status: int, typed: str = "") -> str:
+    """Run a command in a folder and return what it printed, errors included."""
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", *arguments],
+        cwd=folder,
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_violation_is_told_as_a_story_and_written_as_a_trace(folder: Path) -> None:
+    printed = penstock(folder, "check", "loop.toml", status=1)
+    assert "  1. h1 sends h1#1 [UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes]." in printed
+    assert "Controller c0 handles s1's packet-in" in printed
+    assert "NoForwardingLoops is broken: h1#1" in printed
+    assert "penstock replay penstock-traces/loop-1.jsonl" in printed
+    assert (folder / "penstock-traces" / "loop-1.jsonl").is_file()
+
+
+def test_json_prints_one_object_with_what_the_design_names(folder: Path) -> None:
+    found = json.loads(penstock(folder, "check", "loop.toml", "--json", status=1))
+    assert found["result"] == "violation"
+    assert {"states", "transitions", "seconds", "peak_rss_mb", "violations"} <= set(found)
+    violation = found["violations"][0]
+    assert violation["property"] == "NoForwardingLoops"
+    assert violation["confirmed"] is True
+    assert violation["steps"] == len((folder / violation["trace"]).read_text().splitlines()) - 2
+
+
+def test_nothing_to_find_is_said_with_what_was_judged(folder: Path) -> None:
+    printed = penstock(folder, "check", "loop.toml", "--topo", "linear,2", status=0)
+    assert "every ordering was searched" in printed
+    assert "NoForwardingLoops: judged" in printed
+
+
+def test_a_property_that_was_never_exercised_is_pointed_out(folder: Path) -> None:
+    printed = penstock(folder, "check", "loop.toml", "--topo", "linear,2", "-p", "DirectPaths", status=0)
+    assert "DirectPaths: never had anything to judge" in printed
+
+
+def test_a_bound_without_a_violation_has_a_status_of_its_own(folder: Path) -> None:
+    printed = penstock(folder, "check", "loop.toml", "--depth", "3", status=3)
+    assert "stopped at depth 3" in printed
+
+
+def test_a_trace_is_replayed_and_shown(folder: Path) -> None:
+    told = penstock(folder, "check", "loop.toml", status=1).split("Replay it with")[0].splitlines()[2:-1]
+    trace = "penstock-traces/loop-1.jsonl"
+    assert penstock(folder, "replay", trace, status=1).splitlines() == [line for line in told if line]
+    assert penstock(folder, "show", trace, status=0).splitlines() == [line for line in told if line]
+    replayed = json.loads(penstock(folder, "replay", trace, "--json", status=1))
+    assert replayed["reproduced"] is True
+    assert replayed["diverged_at"] is None
+
+
+def test_a_replay_that_differs_says_where(folder: Path) -> None:
+    penstock(folder, "check", "loop.toml", status=1)
+    fixed = SWITCH.replace("self.packet_out(switch, message, FLOOD)", "pass")
+    (folder / "hub.py").write_text(fixed)
+    printed = penstock(folder, "replay", "penstock-traces/loop-1.jsonl", status=3)
+    assert "The replay differs from the trace at step 3" in printed
+
+
+def test_an_exception_in_a_handler_is_a_violation_with_its_traceback(folder: Path) -> None:
+    (folder / "loop.toml").write_text(SCENARIO.replace("hub.py:Hub", "hub.py:Faulty"))
+    found = subprocess.run(
+        [sys.executable, "-m", "penstock", "check", "loop.toml"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 1
+    assert "ControllerCrash is broken" in found.stdout
+    assert "raise KeyError(switch)" in found.stdout
+
+
+def test_a_walk_is_decided_by_its_seed(folder: Path) -> None:
+    runs = [
+        json.loads(penstock(folder, "walk", "loop.toml", "--json", "--seed", "4", status=1)) for _ in "ab"
+    ]
+    for run in runs:
+        del run["seconds"], run["peak_rss_mb"]
+    assert runs[0] == runs[1]
+
+
+def test_stepping_by_hand_looks_around_and_goes_back(folder: Path) -> None:
+    typed = "1\nlook h1\nqueues\nback\nstory\n99\nnonsense\nquit\n"
+    printed = penstock(folder, "step", "loop.toml", status=0, typed=typed)
+    assert "  1. h1 sends h1#1" in printed
+    assert "HostState(sent=1" in printed
+    assert "h1:0: h1#1" in printed
+    assert "nothing has happened yet" in printed
+    assert "There is no transition 99" in printed
+    assert "'nonsense' is no transition of this network" in printed
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("topology", "topolgy"), "The key 'topolgy' in scenario is unknown: did you mean 'topology'?"),
+        (('"ring,3"', '"rnig,3"'), "There is no topology 'rnig,3'"),
+        (("hub.py:Hub", "hub.py:Hbu"), "hub.py has no 'Hbu'"),
+        (("hub.py:Hub", "none.py:Hub"), "There is no file none.py"),
+        (("hub.py:Hub", "hub.py:Refuses"), "The controller hub.py:Refuses cannot be made: RuntimeError"),
+        (('kind = "client"', 'kind = "clint"'), "There is no kind of host 'clint'"),
+        (('to = "h2"', 'to = "h9"'), "h1 knows no host 'h9'"),
+        (("[hosts.h1]", "[hosts.h7]"), "h7"),
+        (('"NoForwardingLoops"', '"NoForwardingLoop"'), "did you mean NoForwardingLoops?"),
+        (("[controller]", "[faults]\nlink_failures = -1\n[controller]"), "cannot suffer -1 link failures"),
+        (("[controller]", "[search]\ndepth = 0\n[controller]"), "cannot stop at depth = 0"),
+        (("[controller]", "[controller"), "is no TOML file"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(folder: Path, change: tuple[str, str], sentence: str) -> None:
+    (folder / "loop.toml").write_text(SCENARIO.replace(*change))
+    printed = penstock(folder, "check", "loop.toml", status=2)
+    assert sentence in printed
+    assert len(printed.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"", "is no JSON object"),
+        (b"hello\n", "is no JSON object"),
+        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"[" * 100_000, "is no JSON object"),
+        (b'{"format": "other"}\n', "its first line does not say"),
+        (b'{"format": "penstock-trace", "version": 9}\n', "this Penstock reads 1"),
+        (b'{"format": "penstock-trace", "version": 1}\n', "no scenario in its first line"),
+        (
+            b'{"format": "penstock-trace", "version": 1, "scenario": {}, "folder": "."}\n{"step": "x"}\n',
+            "the trace is damaged",
+        ),
+    ],
+)
+def test_a_stranger_s_file_is_refused_in_one_sentence(folder: Path, text: bytes, sentence: str) -> None:
+    (folder / "strange.jsonl").write_bytes(text)
+    printed = penstock(folder, "show", "strange.jsonl", status=2)
+    assert sentence in printed
+    assert len(printed.strip().splitlines()) == 1
+
+
+def test_control_characters_of_a_stranger_s_trace_do_not_reach_the_terminal(folder: Path) -> None:
+    penstock(folder, "check", "loop.toml", status=1)
+    trace = folder / "penstock-traces" / "loop-1.jsonl"
+    trace.write_text(trace.read_text().replace("h1 sends", "\\u001b[2Jh1 sends"))
+    assert "\x1b" not in penstock(folder, "show", str(trace), status=0)
+
+
+def test_runs_with_other_hash_seeds_find_the_same_counts_and_traces(folder: Path) -> None:
+    found = []
+    for seed in ("0", "12345"):
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "penstock",
+                "check",
+                "loop.toml",
+                "--json",
+                "--all",
+                "-o",
+                f"traces-{seed}",
+            ],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+        )
+        report = json.loads(done.stdout)
+        traces = [Path(folder / v["trace"]).read_bytes() for v in report["violations"]]
+        found.append((report["states"], report["transitions"], report["exercised"], traces))
+    assert found[0] == found[1]
