@@ -23,10 +23,10 @@ from __future__ import annotations
 import difflib
 import inspect
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from penstock.controllers.native import Controller, NativeController
 from penstock.errors import PenstockError
@@ -47,6 +47,7 @@ from penstock.world.world import World
 
 VERSIONS: Final = {"1.0": V10, "1.3": V13}
 Table = Mapping[str, Any]
+T = TypeVar("T")
 
 MOST_STEPS_TO_JOIN: Final = 100_000
 """How long a network may take until all switches have joined."""
@@ -262,7 +263,7 @@ def scenario_of(table: Table, folder: Path) -> Scenario:
     return Scenario(**{"controller": {}, **table}, folder=folder)
 
 
-def _made(kind: Any, options: Table, where: str) -> Any:
+def _made(kind: Callable[..., T], options: Table, where: str) -> T:
     """Make a value of a kind from a table, refusing keys it does not have."""
     known = list(inspect.signature(kind).parameters)
     _refuse_unknown(options, known, where)

@@ -17,10 +17,12 @@ Where a channel leads is for the fabric to say, so there is one set of tables pe
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from penstock.properties.base import Property, Violated
+from penstock.errors import PenstockError
+from penstock.properties.base import UPHELD, Property, Violated, ask
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Collector, Endpoint, Event, Message, Port, Step
 from penstock.world.network import ComponentRaised, GlobalState, Network, Routes, is_urgent
@@ -126,13 +128,15 @@ class Cells:
         self, network: Network, properties: Sequence[Property] = (), start: GlobalState | None = None
     ) -> None:
         self.network = network
-        self.properties = tuple(properties)
+        self.properties = _own(properties)
         self._start = start or network.initial()
         self.fabric_place = network.places[FABRIC]
         order = [self.fabric_place, *(p for p in range(len(network.components)) if p != self.fabric_place)]
         self.order = order
         """The components' places in the order of their cells; the fabric comes first."""
         self._cell_of = {place: cell for cell, place in enumerate(order)}
+        components = [network.components[place] for place in order]
+        self._collectors = [made if isinstance(made, Collector) else None for made in components]
         self._states = [_Interned() for _ in order]
         self._cells = [_Interned() for _ in order]
         self._messages = _Interned()
@@ -148,6 +152,7 @@ class Cells:
         self._appending: dict[tuple[int, int, int, Port], Op] = {}
         self._clearing: dict[tuple[int, int], Op] = {}
         self._watching: dict[tuple[int, Hashable], Op] = {}
+        self._commuting: dict[tuple[int, int, int], bool] = {}
         self.exercised = [0] * len(properties)
         """Per property, how many different situations it has judged."""
         self.monitor_shift = WIDTH * len(order)
@@ -174,7 +179,7 @@ class Cells:
             value = (self._states[cell].number(first.states[place]), tuple(inboxes[cell]))
             state |= self._cells[cell].number(value) << WIDTH * cell
         for index, watcher in enumerate(self.properties):
-            number = self._monitors[index].number(watcher.start(self.network))
+            number = self._monitors[index].number(ask(watcher, "start", self.network))
             state |= number << self.monitor_shift + WIDTH * index
         return state
 
@@ -418,13 +423,13 @@ class Cells:
 
     def _collected(self, cell: int, state: int, inbox: Inbox, channel: int, port: Port) -> tuple[int, Inbox]:
         """Let a collector take what it wants out of one of its channels."""
-        component = self.network.components[self.order[cell]]
-        if not isinstance(component, Collector):
+        collector = self._collectors[cell]
+        if collector is None:
             return state, inbox
         position = next(index for index, item in enumerate(inbox) if item[0] == channel)
         numbers = inbox[position][1]
         while numbers:
-            after = component.collect(
+            after = collector.collect(
                 self._states[cell].values[state], port, self._messages.values[numbers[0]]
             )
             if after is None:
@@ -453,8 +458,10 @@ class Cells:
         """Return what a step shows the properties: how their cells change, and a number for it."""
         ops, shown = [], []
         for index, watcher in enumerate(self.properties):
-            seen = watcher.see(record)
-            if seen is not None:
+            seen = ask(watcher, "see", record)
+            if seen is UPHELD:
+                self.exercised[index] += 1
+            elif seen is not None:
                 ops.append((self.monitor_shift + WIDTH * index, self._watch_op(index, seen)))
                 shown.append((index, seen))
         return ops, self._seen.number(tuple(shown))
@@ -467,12 +474,13 @@ class Cells:
             interned, watcher = self._monitors[index], self.properties[index]
 
             def work(number: int) -> int:
-                self.exercised[index] += 1
-                broken = 0
+                before, broken = interned.values[number], 0
                 try:
-                    after: Any = watcher.next(interned.values[number], seen)
+                    after: Any = ask(watcher, "next", before, seen)
+                    judged = ask(watcher, "judges", before, seen)
                 except Violated as violated:
-                    after, broken = _Broken(str(violated)), self.violated
+                    after, broken, judged = _Broken(str(violated)), self.violated, True
+                self.exercised[index] += bool(judged)
                 return (interned.number(after) - number << shift) + broken
 
             op = self._watching[key] = Op(shift, work)
@@ -481,6 +489,13 @@ class Cells:
     def commute(self, state: int, one: int, other: int) -> bool:
         """Tell whether the properties come to the same whichever of two sights they have first."""
         watching = state >> self.monitor_shift << self.monitor_shift
+        key = (watching, one, other)
+        known = self._commuting.get(key)
+        if known is None:
+            known = self._commuting[key] = self._tried(watching, one, other)
+        return known
+
+    def _tried(self, watching: int, one: int, other: int) -> bool:
         after_one, after_other = self._shown(watching, one), self._shown(watching, other)
         if after_one >= self.violated or after_other >= self.violated:
             return False
@@ -554,6 +569,15 @@ class Cells:
                 difference = (after - number << WIDTH * cell) + fabric_after - fabric
                 entries.append(Entry(0, difference, tuple(watching), seen, transition))
         return entries
+
+
+def _own(properties: Sequence[Property]) -> tuple[Property, ...]:
+    """Return copies of the properties, which may keep in them what they learn of this network."""
+    names = [watcher.name for watcher in properties]
+    for name in names:
+        if names.count(name) > 1:
+            raise PenstockError(f"Two properties are called {name}: leave one out, or give it another name.")
+    return tuple(copy(watcher) for watcher in properties)
 
 
 class _Broken:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from typing import Final, Literal
 
+from penstock.errors import PenstockError
 from penstock.explore.cells import MASK, WIDTH, Cells
-from penstock.properties.base import Property, Violated
+from penstock.properties.base import Property, Violated, ask
 from penstock.world.transition import Transition
 
 Key = Callable[[int], int]
@@ -111,13 +112,19 @@ class Search:
         self.parents: dict[int, int] = {}
         self._started = time.monotonic()
         self._progress = progress
-        self._checked: list[tuple[int, Property, set[int]]] = [
+        self._checked: list[tuple[int, Property, set[Hashable]]] = [
             (self._mask_of(watcher), watcher, set()) for watcher in cells.properties if watcher.reads
         ]
         self._found: set[tuple[str, str]] = set()
 
     def _mask_of(self, watcher: Property) -> int:
         names = [self.cells.network.names[place] for place in self.cells.order]
+        for name in watcher.reads:
+            if name not in names:
+                raise PenstockError(
+                    f"The property {watcher.name} reads {name!r}, which is no component here: "
+                    f"the components are {', '.join(names)}."
+                )
         return sum(MASK << WIDTH * names.index(name) for name in watcher.reads)
 
     @property
@@ -155,7 +162,12 @@ class Search:
                 continue
             seen.add(part)
             states = self.cells.component_states(state)
-            self._judge(state, watcher, partial(watcher.check, states))
+            read = {name: states[name] for name in watcher.reads}
+            # The same components with other messages waiting: equal states are one object here.
+            situation = tuple(map(id, read.values()))
+            if situation not in seen:
+                seen.add(situation)
+                self._judge(state, watcher, partial(ask, watcher, "check", read))
 
     def at_rest(self, state: int) -> None:
         """Judge a state in which nothing can happen by itself any more."""
@@ -166,7 +178,7 @@ class Search:
                 continue
             states = states or self.cells.component_states(state)
             own = self.cells.monitor_state(state, index)
-            self._judge(state, watcher, partial(watcher.at_rest, own, states))
+            self._judge(state, watcher, partial(ask, watcher, "at_rest", own, states))
 
     def _judge(self, state: int, watcher: Property, judge: Callable[[], bool]) -> None:
         index = self.cells.properties.index(watcher)

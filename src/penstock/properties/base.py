@@ -7,30 +7,56 @@ A property watches executions from outside.  It may
 - look at some components in every state: `reads` names them, `check` gets their states.
 
 Each of the three raises `Violated` with one sentence when the property is broken.  They must be
-functions of their arguments alone, since a search remembers their answers.
+functions of their arguments alone, since a search remembers their answers; only what `start` learns
+of the network, which never changes, may be kept in the property itself.
 
 A property that waits for a safe time (NICE §6.2) does so by keeping in its own state what is still
 to be explained, and judging at rest or when the event that should have explained it has passed.
+That state is part of every state of a search, so it holds no more than is needed to go on judging:
+what is settled is forgotten, and sights whose order means nothing lead to equal states.
+
+A property also says when it was really put to the test, so that a result is not taken for more
+than it is: `judges` for what it sees, the answers of `at_rest` and `check` for the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, ClassVar
+import traceback
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Final
 
+from penstock.errors import PenstockError
 from penstock.world.network import Network
 from penstock.world.transition import Record
+
+UPHELD: Final[Hashable] = object()
+"""What `see` returns of a step that was judged by itself and was fine: nothing to remember of it."""
 
 
 class Violated(Exception):
     """A property is broken; the text says how, in one sentence."""
 
 
+class PropertyFault(PenstockError):
+    """A property raised an exception, which is its own fault; `traceback` shows where."""
+
+    def __init__(self, name: str, method: str, error: Exception) -> None:
+        super().__init__(
+            f"The property {name} raised {type(error).__name__} in its {method!r}, which is a fault of the "
+            f"property and not of the network: {error}"
+        )
+        self.property = name
+        self.traceback = "".join(traceback.format_exception(error))
+
+
 class Property:
     """Something that must hold in every execution."""
 
-    sentence: ClassVar[str] = ""
+    sentence: str = ""
     """What the property demands, in one sentence."""
+
+    needs: str = ""
+    """What must happen for the property to be put to the test, to end "that needs …"."""
 
     @property
     def name(self) -> str:
@@ -38,16 +64,24 @@ class Property:
         return type(self).__name__
 
     def start(self, _network: Network, /) -> Hashable:
-        """Return the property's state before anything happened."""
+        """Return the property's state before anything happened.
+
+        What the property needs to know of the network it may keep in `self`; whoever drives it
+        gives every network a copy of the property.
+        """
         return None
 
     def see(self, _record: Record, /) -> Hashable | None:
-        """Return what matters to this property in a step, or None."""
+        """Return what matters to this property in a step; None if nothing, `UPHELD` if that is all."""
         return None
 
     def next(self, state: Any, _seen: Any, /) -> Any:
         """Return the property's state after it saw something."""
         return state
+
+    def judges(self, _state: Any, _seen: Any, /) -> bool:
+        """Tell whether what was seen puts the property to the test, or is only kept for later."""
+        return True
 
     def at_rest(self, _state: Any, _states: Mapping[str, Any], /) -> bool:
         """Judge a network in which nothing can happen by itself any more.
@@ -64,3 +98,24 @@ class Property:
     def check(self, _states: Mapping[str, Any], /) -> bool:
         """Judge the states of the components in `reads`; return whether there was anything to judge."""
         return False
+
+
+def ask(watcher: Property, method: str, *arguments: object) -> Any:
+    """Return what a property answers; an exception other than `Violated` is its own fault."""
+    try:
+        answer = getattr(watcher, method)(*arguments)
+        hash(answer)
+    except (Violated, PenstockError):
+        raise
+    except Exception as error:
+        raise PropertyFault(watcher.name, method, error) from error
+    return answer
+
+
+def never_exercised(properties: Iterable[Property], exercised: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a warning for each property that was never put to the test, which says what that needs."""
+    return tuple(
+        f"{watcher.name} was never put to the test{f': that needs {watcher.needs}' if watcher.needs else ''}."
+        for watcher in properties
+        if not exercised.get(watcher.name)
+    )

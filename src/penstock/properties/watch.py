@@ -1,0 +1,58 @@
+"""Properties along one run, as they are along a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from penstock.properties.base import UPHELD, Property, Violated, ask
+from penstock.world.network import Network
+from penstock.world.transition import Record
+
+
+class Watch:
+    """The properties of a run and where they stand; broken ones are watched no further."""
+
+    def __init__(self, network: Network, properties: Sequence[Property]) -> None:
+        self.properties = tuple(copy(watcher) for watcher in properties)
+        self.states: list[Any] = [ask(watcher, "start", network) for watcher in self.properties]
+        self.broken: dict[str, str] = {}
+
+    def snapshot(self) -> tuple[list[Any], dict[str, str]]:
+        """Return where the properties stand."""
+        return list(self.states), dict(self.broken)
+
+    def restore(self, snapshot: tuple[list[Any], dict[str, str]]) -> None:
+        """Go back to where the properties stood."""
+        self.states, self.broken = list(snapshot[0]), dict(snapshot[1])
+
+    def observe(self, record: Record, states: Mapping[str, Any]) -> dict[str, str]:
+        """Take in a step and the states after it; return the properties newly broken, with how."""
+        found: dict[str, str] = {}
+        for index, watcher in enumerate(self.properties):
+            if watcher.name in self.broken:
+                continue
+            try:
+                seen = ask(watcher, "see", record)
+                if seen is not None and seen is not UPHELD:
+                    self.states[index] = ask(watcher, "next", self.states[index], seen)
+                if watcher.reads:
+                    ask(watcher, "check", {name: states[name] for name in watcher.reads})
+            except Violated as violated:
+                found[watcher.name] = str(violated)
+        self.broken |= found
+        return found
+
+    def at_rest(self, states: Mapping[str, Any]) -> dict[str, str]:
+        """Judge a network at rest; return the properties newly broken, with how."""
+        found: dict[str, str] = {}
+        for index, watcher in enumerate(self.properties):
+            if watcher.name in self.broken:
+                continue
+            try:
+                ask(watcher, "at_rest", self.states[index], states)
+            except Violated as violated:
+                found[watcher.name] = str(violated)
+        self.broken |= found
+        return found

@@ -1,0 +1,65 @@
+"""FlowAffinity: all packets of a TCP connection reach the same replica."""
+
+from __future__ import annotations
+
+import pytest
+from property_lab import lab, search
+from sample_controllers import Balancer, HastyBalancer
+
+from penstock.errors import PenstockError
+from penstock.properties.affinity import FlowAffinity
+from penstock.world.hosts import HostMaker, host
+
+
+def web(segments: int = 0, retries: int = 1) -> dict[str, HostMaker]:
+    """Return a client of the service at h4's address, and its replicas h2 and h3."""
+    client = host("tcp-client", to="h4", segments=segments, syn_retries=retries, static_arp=True)
+    return {"h1": client, "h2": host("tcp-server"), "h3": host("tcp-server")}
+
+
+def affinity() -> FlowAffinity:
+    return FlowAffinity(replicas=["h2", "h3"])
+
+
+def test_bug_9_a_repeated_syn_goes_to_another_replica():
+    result = search(lab("single,4", HastyBalancer(), web()), affinity())
+    assert result.broken["FlowAffinity"] == (
+        "h1#2 (TCP SYN 10.0.0.1:40000 > 10.0.0.3:80) reached h3, but earlier packets of that connection "
+        "reached h2."
+    )
+    assert "h1 retransmit SYN" in result.stories["FlowAffinity"]
+
+
+def test_a_balancer_that_remembers_connections_is_fine():
+    result = search(lab("single,4", Balancer(), web(segments=1)), affinity())
+    assert result.outcome.result == "exhausted"
+    assert result.exercised["FlowAffinity"] > 5
+
+
+def test_two_clients_may_go_to_two_replicas_though_their_ports_are_the_same():
+    hosts = {**web(), "h4": host("tcp-client", to="h2", segments=0, static_arp=True)}
+    result = search(lab("single,4", Balancer(), hosts), affinity())
+    assert result.outcome.result == "exhausted"
+    assert result.exercised["FlowAffinity"] > 5
+
+
+def test_without_connections_it_says_that_it_was_never_put_to_the_test():
+    result = search(lab("single,4", Balancer(), {"h1": host("client", to="h2", count=2)}), affinity())
+    assert result.outcome.result == "exhausted"
+    assert result.warnings == (
+        "FlowAffinity was never put to the test: that needs a connection of which a second packet reaches a "
+        "replica.",
+    )
+
+
+@pytest.mark.parametrize("replicas", ["h2", ["h2"], ["h2", "h2"]])
+def test_it_needs_two_replicas(replicas):
+    with pytest.raises(PenstockError, match="give replicas two hosts or more"):
+        FlowAffinity(replicas=replicas)
+
+
+def test_replicas_must_be_hosts():
+    with pytest.raises(
+        PenstockError, match="names the replica 's1', which is no host here: the hosts are h1"
+    ):
+        search(lab("single,4", Balancer(), {}), FlowAffinity(replicas=["h2", "s1"]))

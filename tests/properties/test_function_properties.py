@@ -1,0 +1,112 @@
+"""Properties of a user's own: a class, or one function."""
+
+from __future__ import annotations
+
+import pytest
+from property_lab import lab, search
+from sample_controllers import Hub, LearningSwitch
+
+from penstock.errors import PenstockError
+from penstock.properties.base import Property, Violated
+from penstock.properties.functions import at_rest, from_function, invariant
+from penstock.world.hosts import host
+
+PAIR = {"h1": host("client", to="h2", count=2), "h2": host("server")}
+
+
+def rules(switch) -> int:
+    return sum(len(table) for table in switch.tables.values())
+
+
+@invariant(reads=("s1",))
+def few_rules(s1):
+    """S1 has at most two rules."""
+    return rules(s1) <= 2 if rules(s1) else None
+
+
+@at_rest
+def all_answered(states):
+    """Every packet of h1 was answered."""
+    memory = states["h1"].memory
+    return None if not memory.sent else memory.received == memory.sent
+
+
+class OneWay(Property):
+    """Breaks when h2 sends anything."""
+
+    def see(self, record):
+        sent = [event.detail for event in record.events if event.kind == "sent"]
+        return sent[0][0] if sent else None
+
+    def next(self, state, seen):
+        if seen == "h2":
+            raise Violated("h2 spoke")
+        return state
+
+
+def test_a_function_of_some_components_is_judged_in_every_state():
+    network = lab("single,2", LearningSwitch(), PAIR)
+    result = search(network, few_rules)
+    assert result.broken == {"few_rules": "It does not hold that: S1 has at most two rules."}
+    # Breadth first, the story ends with the third rule.
+    assert result.stories["few_rules"][-1] == "deliver c0:s1"
+    assert search(lab("single,2", Hub(), PAIR), few_rules).exercised == {"few_rules": 1}
+
+
+def test_a_function_of_all_components_is_judged_at_rest():
+    class Silent(Hub):
+        def packet_in(self, switch, message):
+            pass
+
+    assert search(lab("single,2", Hub(), PAIR), all_answered).exercised["all_answered"] == 1
+    broken = search(lab("single,2", Silent(), PAIR), all_answered).broken
+    assert broken == {"all_answered": "It does not hold that: Every packet of h1 was answered."}
+
+
+def test_a_function_that_had_nothing_to_judge_was_never_put_to_the_test():
+    result = search(lab("single,2", Hub(), {"h1": host("client", to="h2", count=0)}), all_answered)
+    assert result.warnings == ("all_answered was never put to the test.",)
+
+
+def test_a_class_of_ones_own_follows_what_happens():
+    result = search(lab("single,2", Hub(), PAIR), OneWay())
+    assert result.broken == {"OneWay": "h2 spoke"}
+    assert result.stories["OneWay"][-1] == "h2 reply to h1"
+    quiet = search(lab("single,2", Hub(), {"h1": host("client", to="h2", count=2)}), OneWay())
+    assert quiet.exercised == {"OneWay": 1}
+
+
+def test_a_plain_function_reads_the_components_its_parameters_are_named_after():
+    def no_more_than_h1(h1, h2):
+        return True if h2.sent <= h1.sent else f"h2 sent {h2.sent}"
+
+    def quiet(states):
+        return False
+
+    watcher = from_function(no_more_than_h1)
+    assert watcher.reads == ("h1", "h2")
+    assert search(lab("single,2", Hub(), PAIR), watcher).exercised["no_more_than_h1"] > 3
+    assert search(lab("single,2", Hub(), {}), from_function(quiet)).broken == {"quiet": "quiet is broken."}
+
+
+def test_a_sentence_returned_is_the_message():
+    @invariant(reads=["h1"])
+    def silence(h1):
+        return f"h1 sent {h1.sent} packets" if h1.sent else True
+
+    assert search(lab("single,2", Hub(), PAIR), silence).broken == {"silence": "h1 sent 1 packets"}
+
+
+@pytest.mark.parametrize("function", [lambda: True, lambda *states: True, lambda **states: True, print])
+def test_a_function_that_says_nothing_of_what_it_reads_is_refused(function):
+    with pytest.raises(PenstockError, match="is no property: give it the parameter states, or parameters"):
+        from_function(function)
+
+
+def test_components_that_are_not_there_are_refused():
+    @invariant(reads=["s1", "s9"])
+    def both(s1, s9):
+        return True
+
+    with pytest.raises(PenstockError, match="The property both reads 's9', which is no component here: the"):
+        search(lab("single,2", Hub(), {}), both)

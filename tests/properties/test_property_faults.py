@@ -1,0 +1,107 @@
+"""A property that raises is itself at fault, and that is what is said."""
+
+from __future__ import annotations
+
+import pytest
+from property_lab import lab, ready, search
+from sample_controllers import Hub
+
+from penstock.properties.base import Property, PropertyFault
+from penstock.properties.functions import at_rest, invariant
+from penstock.properties.watch import Watch
+from penstock.world.hosts import host
+from penstock.world.world import World
+
+PAIR = {"h1": host("client", to="h2"), "h2": host("server")}
+
+
+class Faulty(Property):
+    """Raises in one of its methods."""
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+    def _do(self, method: str, answer: object) -> object:
+        if method == self.method:
+            raise ZeroDivisionError("of my own")
+        return answer
+
+    def start(self, network):
+        return self._do("start", 0)
+
+    def see(self, record):
+        return self._do("see", record.node)
+
+    def next(self, state, seen):
+        return self._do("next", state)
+
+    def judges(self, state, seen):
+        return self._do("judges", True)
+
+    def at_rest(self, state, states):
+        return self._do("at_rest", True)
+
+    @property
+    def reads(self):
+        return ("s1",)
+
+    def check(self, states):
+        return self._do("check", True)
+
+
+@pytest.mark.parametrize("method", ["start", "see", "next", "judges", "at_rest", "check"])
+def test_an_exception_of_a_property_names_it_and_shows_where(method):
+    with pytest.raises(PropertyFault) as fault:
+        search(lab("single,2", Hub(), PAIR), Faulty(method))
+    assert str(fault.value) == (
+        f"The property Faulty raised ZeroDivisionError in its {method!r}, which is a fault of the property "
+        f"and not of the network: of my own"
+    )
+    assert fault.value.property == "Faulty"
+    assert "test_property_faults.py" in fault.value.traceback
+    assert "ZeroDivisionError: of my own" in fault.value.traceback
+
+
+@pytest.mark.parametrize("method", ["start", "see", "next"])
+def test_a_single_run_says_the_same(method):
+    network = lab("single,2", Hub(), PAIR)
+    world = World(network)
+    world.restore(ready(network))
+
+    def run() -> None:
+        watch = Watch(network, [Faulty(method)])
+        watch.observe(world.take("h1 send to h2"), {"s1": world.state("s1")})
+
+    with pytest.raises(PropertyFault, match=f"in its '{method}'"):
+        run()
+
+
+class Unhashable(Property):
+    """Has a state that a search cannot remember."""
+
+    def see(self, record):
+        return record.node
+
+    def next(self, state, seen):
+        return [seen]
+
+
+def test_a_state_that_cannot_be_hashed_is_a_fault():
+    with pytest.raises(
+        PropertyFault, match=r"Unhashable raised TypeError in its 'next'.*unhashable type: 'list'"
+    ):
+        search(lab("single,2", Hub(), PAIR), Unhashable())
+
+
+def test_a_function_that_returns_nonsense_is_a_fault():
+    @invariant(reads=("s1",))
+    def many(s1):
+        return 12
+
+    @at_rest
+    def typo(states):
+        return states["h9"]
+
+    for watcher, said in [(many, "it returned 12 where True, False"), (typo, "KeyError")]:
+        with pytest.raises(PropertyFault, match=said):
+            search(lab("single,2", Hub(), PAIR), watcher)

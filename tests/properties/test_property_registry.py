@@ -1,0 +1,112 @@
+"""Properties by name, as scenario files give them, and what is said about names that do not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from property_lab import lab, search
+from sample_controllers import Hub
+
+from penstock.errors import PenstockError
+from penstock.properties.affinity import FlowAffinity
+from penstock.properties.registry import PROPERTIES, property_named
+from penstock.properties.routing import UseCorrectRoutingTable
+from penstock.world.hosts import host
+
+OWN = """
+from penstock.properties.base import Property, Violated
+from penstock.properties.functions import at_rest, invariant
+
+
+class Limit(Property):
+    def __init__(self, most: int = 3) -> None:
+        self.most = most
+
+
+@invariant(reads=("s1",))
+def decorated(s1):
+    return True
+
+
+def plain(h1, h2):
+    return True
+
+
+def path(packet, switch):
+    return None
+
+
+number = 7
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "bad.py").write_text("import penstock\nraise ValueError('half done')\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", sorted(set(PROPERTIES) - {"FlowAffinity", "UseCorrectRoutingTable"}))
+def test_every_property_of_the_library_is_found_by_its_name(name):
+    made = property_named(name)
+    assert made.name == name
+    assert made.sentence.endswith(".") and made.needs
+
+
+def test_the_library_is_the_papers_and_two_more():
+    assert list(PROPERTIES) == [
+        "NoForwardingLoops",
+        "NoBlackHoles",
+        "NoBlackHolesMobile",
+        "DirectPaths",
+        "StrictDirectPaths",
+        "NoForgottenPackets",
+        "FlowAffinity",
+        "UseCorrectRoutingTable",
+        "ControllerCrash",
+        "ControllerHang",
+    ]
+
+
+def test_options_are_the_parameters_of_the_class(folder):
+    affinity = property_named("FlowAffinity", {"replicas": ["h2", "h3"]})
+    assert isinstance(affinity, FlowAffinity) and affinity.replicas == ("h2", "h3")
+    routing = property_named("UseCorrectRoutingTable", {"path": "own.py:path"}, folder)
+    assert isinstance(routing, UseCorrectRoutingTable) and routing.path(None, "s1") is None
+
+
+def test_properties_of_ones_own_come_from_a_file(folder):
+    assert property_named("own.py:Limit", {"most": 5}, folder).most == 5
+    assert property_named("own.py:decorated", folder=folder).reads == ("s1",)
+    plain = property_named("own.py:plain", folder=folder)
+    hosts = {"h1": host("client", to="h2")}
+    assert search(lab("single,2", Hub(), hosts), plain).exercised["plain"] > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("NoBlackHole", {}, "There is no property 'NoBlackHole': did you mean NoBlackHoles?"),
+        ("Safety", {}, "There is no property 'Safety': use one of NoForwardingLoops, NoBlackHoles, "),
+        ("FlowAffinity", {}, "The property FlowAffinity has missing a required argument: 'replicas': its "),
+        ("DirectPaths", {"hosts": 2}, "its options are none."),
+        ("own.py:Limit", {"least": 2}, "got an unexpected keyword argument 'least': its options are most."),
+        ("own.py:decorated", {"most": 2}, "The property own.py:decorated takes no options: leave out most."),
+        ("own.py:number", {}, "own.py:number is no property: name a subclass of Property or a function."),
+        ("own.py:missing", {}, "own.py has no 'missing'"),
+        ("none.py:Limit", {}, "There is no file none.py"),
+        ("bad.py:Limit", {}, "ValueError in line 2: half done"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_sentence(folder, name, options, sentence):
+    with pytest.raises(PenstockError) as refused:
+        property_named(name, options, folder)
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_two_properties_of_one_name_are_refused():
+    with pytest.raises(PenstockError, match="Two properties are called NoBlackHoles: leave one out"):
+        search(lab("single,2", Hub(), {}), property_named("NoBlackHoles"), property_named("NoBlackHoles"))

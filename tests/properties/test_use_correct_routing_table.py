@@ -1,0 +1,109 @@
+"""UseCorrectRoutingTable: rules are installed on all and just the switches of a packet's path."""
+
+from __future__ import annotations
+
+import pytest
+from property_lab import lab, search
+from sample_controllers import PathInstaller, Sloppy, Stubborn, TrafficEngineer
+
+from penstock.controllers.native import Controller
+from penstock.errors import PenstockError
+from penstock.openflow.actions import Output
+from penstock.openflow.messages import NO_MAX_LEN, PortNo
+from penstock.openflow.stats import StatsReply
+from penstock.properties.routing import UseCorrectRoutingTable
+from penstock.world.hosts import host
+from penstock.world.packet import Ethernet
+
+ALWAYS_ON = ("s1", "s2")
+ON_DEMAND = ("s1", "s3", "s2")
+QUIET = {"h1": host("client", to="h2", count=2)}
+BUSY = {**QUIET, "h3": host("client", to="h1")}
+
+
+def path(packet: Ethernet, switch: str, load: str | None) -> tuple[str, ...] | None:
+    if switch != "s1" or packet.src != 1:
+        return None
+    return ON_DEMAND if load == "high" else ALWAYS_ON
+
+
+def load(before: str | None, switch: str, answer: StatsReply) -> str:
+    return "high"
+
+
+def by_load() -> UseCorrectRoutingTable:
+    return UseCorrectRoutingTable(path=path, load=load)
+
+
+def test_bug_12_the_path_of_another_load_is_used():
+    result = search(lab("ring,3", Stubborn(), BUSY), by_load())
+    assert result.broken["UseCorrectRoutingTable"] == (
+        "The controller never installed a rule for h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) on s3, "
+        "although its path is s1, s3, s2."
+    )
+
+
+def test_a_rule_off_the_path_is_a_violation_at_once():
+    result = search(
+        lab("ring,3", TrafficEngineer(), BUSY),
+        UseCorrectRoutingTable(path=lambda packet, switch: path(packet, switch, None)),
+    )
+    assert result.broken["UseCorrectRoutingTable"] == (
+        "The controller installed a rule for h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) on s3, which is not "
+        "on its path s1, s2."
+    )
+
+
+def test_a_path_with_a_gap_is_a_violation_once_nothing_more_happens():
+    result = search(lab("ring,3", Sloppy(), QUIET), by_load())
+    assert "on s2, although its path is s1, s2." in result.broken["UseCorrectRoutingTable"]
+
+
+@pytest.mark.parametrize("hosts", [QUIET, BUSY], ids=["quiet", "busy"])
+def test_the_right_path_for_each_load_is_fine(hosts):
+    result = search(lab("ring,3", TrafficEngineer(), hosts), by_load())
+    assert result.outcome.result == "exhausted"
+    assert result.exercised["UseCorrectRoutingTable"] > 2
+
+
+def test_a_second_packet_of_the_flow_need_not_be_answered_with_rules_again():
+    class Once(PathInstaller):
+        def __init__(self) -> None:
+            self.known: set[int] = set()
+
+        def install(self, switch, match, actions, **options):
+            if actions and (switch, match) not in self.known:
+                self.known.add((switch, match))
+                super().install(switch, match, actions, **options)
+
+        def switch_join(self, switch):
+            Controller.install(self, switch, actions=(Output(PortNo.CONTROLLER, NO_MAX_LEN),), priority=0)
+
+    watcher = UseCorrectRoutingTable(path=lambda packet, switch: ("s1", "s2"))
+    result = search(lab("linear,2", Once(), QUIET), watcher)
+    assert result.outcome.result == "exhausted"
+    assert result.exercised["UseCorrectRoutingTable"] > 2
+
+
+def test_packets_without_a_path_do_not_put_it_to_the_test():
+    watcher = UseCorrectRoutingTable(path=lambda packet, switch: None)
+    result = search(lab("ring,3", TrafficEngineer(), QUIET), watcher)
+    assert result.outcome.result == "exhausted"
+    assert result.warnings == (
+        "UseCorrectRoutingTable was never put to the test: that needs a packet that goes to the controller "
+        "and has a path.",
+    )
+
+
+def test_a_path_must_lead_through_switches():
+    watcher = UseCorrectRoutingTable(path=lambda packet, switch: ["s1", "s7"])
+    with pytest.raises(
+        PenstockError, match="goes through 's7', which is no switch: the switches are s1, s2, s3"
+    ):
+        search(lab("ring,3", TrafficEngineer(), QUIET), watcher)
+
+
+@pytest.mark.parametrize("options", [{"path": "s1,s2"}, {"path": path, "load": 3}])
+def test_its_options_must_be_functions(options):
+    with pytest.raises(PenstockError, match=r"cannot ask .*: give (path|load) a function"):
+        UseCorrectRoutingTable(**options)
