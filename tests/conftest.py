@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -23,15 +24,30 @@ SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 def find_tool(tool: str, *, package: str) -> Path:
     """Return where a program is; without it, skip the test, or under CI fail it."""
     found = shutil.which(tool, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]))
-    if found:
-        return Path(found)
-    message = f"{tool} is missing: install the Debian package {package} (make setup does it as root)."
+    if found is None:
+        do_without(f"{tool} is missing: install the Debian package {package} (make setup does it as root).")
+    return Path(found)
+
+
+def do_without(missing: str) -> NoReturn:
+    """Skip a test visibly, or under CI fail it, for want of a real part."""
     if os.environ.get("CI", "").lower() in ("true", "1"):
-        pytest.fail(message, pytrace=False)
-    pytest.skip(message)
+        pytest.fail(missing, pytrace=False)
+    pytest.skip(missing)
 
 
 @pytest.fixture(scope="session")
 def require_tool() -> Callable[..., Path]:
     """Give tests `require_tool("ovs-vswitchd", package="openvswitch-switch")`, which returns the path."""
     return find_tool
+
+
+@pytest.fixture(scope="session")
+def ryu_sources() -> Path:
+    """Give tests the folder of Ryu's own apps, which set-up fetches."""
+    from penstock.controllers.osken.ryu import source_folders
+
+    folders = source_folders()
+    if not folders:
+        do_without("The sources of Ryu are missing: make setup fetches them.")
+    return folders[0]
