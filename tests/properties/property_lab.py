@@ -21,6 +21,7 @@ from penstock.world.hosts import HostMaker
 from penstock.world.network import GlobalState, Network
 from penstock.world.switch import SwitchOptions
 from penstock.world.topology import Topology, topology
+from penstock.world.topology.builder import TopologyBuilder
 from penstock.world.world import World
 
 MOST_STATES = 400_000
@@ -46,6 +47,19 @@ def lab(
         program = NativeController(program, tuple(node.name for node in drawing.switches))
     options = SwitchOptions(**{"version": V13, "counters": False, **switch})
     return build_network(drawing, hosts=hosts, controllers=program, switches=options, faults=faults)
+
+
+def free_port_room() -> Topology:
+    """Return h1 and h2 on s1, which has a free port 3."""
+    builder = TopologyBuilder()
+    builder.add_switch("s1", ports=(3,))
+    for name in ("h1", "h2"):
+        builder.add_host(name)
+        builder.add_link(name, "s1")
+    return builder.build()
+
+
+ROOM = free_port_room()
 
 
 def ready(network: Network) -> GlobalState:

@@ -13,6 +13,7 @@ from penstock.openflow.match import Match
 from penstock.openflow.messages import (
     NO_BUFFER,
     NO_MAX_LEN,
+    BarrierRequest,
     FlowCommand,
     FlowMod,
     PacketIn,
@@ -74,6 +75,14 @@ class Attentive(LearningSwitch):
             port, table = message.desc.port_no, self.mac_tables[switch]
             self.mac_tables[switch] = {host: place for host, place in table.items() if place != port}
             self.send(switch, FlowMod(FlowCommand.DELETE, out_port=port))
+
+
+class Careful(Attentive):
+    """One whose messages for a packet do not overtake those for the last, whatever the switch does."""
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        super().packet_in(switch, message)
+        self.send(switch, BarrierRequest())
 
 
 class PathInstaller(Controller):
@@ -198,8 +207,9 @@ class TrafficEngineer(Controller):
     The load is high once s3 has answered a question, which is asked when h3 speaks.
     """
 
-    ALWAYS_ON: ClassVar = {"s1": 2, "s2": 1}
-    ON_DEMAND: ClassVar = {"s1": 3, "s3": 2, "s2": 1}
+    ALWAYS_ON: ClassVar = {"s1": (1, 2), "s2": (2, 1)}
+    ON_DEMAND: ClassVar = {"s1": (1, 3), "s3": (3, 2), "s2": (3, 1)}
+    """Each switch on the path, with the ports by which a packet comes in and goes out."""
 
     def __init__(self) -> None:
         self.high = False
@@ -207,7 +217,7 @@ class TrafficEngineer(Controller):
     def switch_join(self, switch: str) -> None:
         self.install(switch, actions=(Output(PortNo.CONTROLLER, NO_MAX_LEN),), priority=0)
 
-    def table(self) -> dict[str, int]:
+    def table(self) -> dict[str, tuple[int, int]]:
         return self.ON_DEMAND if self.high else self.ALWAYS_ON
 
     def packet_in(self, switch: str, message: PacketIn) -> None:
@@ -215,12 +225,12 @@ class TrafficEngineer(Controller):
         if packet.src == mac("00:00:00:00:00:03"):
             self.send("s3", StatsRequest(PortStatsRequest()))
         elif switch == "s1":
-            for other, port in self.table().items():
-                match = Match.of(eth_src=packet.src, eth_dst=packet.dst)
-                self.install(other, match, (Output(port),), priority=1)
-            self.packet_out(switch, message, (Output(self.table()["s1"]),))
+            for other, (in_port, out_port) in self.table().items():
+                match = Match.of(in_port=in_port, eth_src=packet.src, eth_dst=packet.dst)
+                self.install(other, match, (Output(out_port),), priority=1)
+            self.packet_out(switch, message, (Output(self.table()["s1"][1]),))
         else:
-            self.packet_out(switch, message, (Output(self.ON_DEMAND[switch]),))
+            self.packet_out(switch, message, (Output(self.ON_DEMAND[switch][1]),))
 
     def stats(self, switch: str, message: StatsReply) -> None:
         self.high = True
@@ -229,14 +239,14 @@ class TrafficEngineer(Controller):
 class Stubborn(TrafficEngineer):
     """BUG-XII turned round: never uses the on-demand table."""
 
-    def table(self) -> dict[str, int]:
+    def table(self) -> dict[str, tuple[int, int]]:
         return self.ALWAYS_ON
 
 
 class Sloppy(TrafficEngineer):
     """Installs only the first switch of the path."""
 
-    def table(self) -> dict[str, int]:
+    def table(self) -> dict[str, tuple[int, int]]:
         return {"s1": super().table()["s1"]}
 
 

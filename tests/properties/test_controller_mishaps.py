@@ -65,7 +65,7 @@ def test_handlers_that_do_their_work_are_fine(watcher):
 
 @pytest.mark.parametrize("watcher", [ControllerCrash, ControllerHang])
 def test_a_controller_that_is_never_asked_does_not_put_them_to_the_test(watcher):
-    result = search(lab("single,2", Hub(), {}), watcher())
+    result = search(lab("single,2", (), {"h1": host("client", to="h2")}), watcher())
     assert result.warnings == (
         f"{watcher.__name__} was never put to the test: that needs a controller that handles something.",
     )

@@ -106,6 +106,17 @@ class TestStrictDirectPaths:
         assert not result.exercised["StrictDirectPaths"]
         assert "after a packet of its flow and an answer were delivered" in result.warnings[0]
 
+    def test_packets_are_forgotten_with_their_last_copy(self):
+        line = topology("linear,2")
+        network = lab(line, StaticController(line), PAIR)
+        world, watch = World(network), Watch(network, [StrictDirectPaths()])
+        world.restore(ready(network))
+        world.observe(lambda record: watch.observe(record, {}))
+        world.run()
+        delivered, flying = watch.states[0]
+        assert len(delivered) == 2
+        assert not flying
+
     def test_rules_from_the_start_are_fine(self):
         line = topology("linear,2")
         result = search(lab(line, StaticController(line), PAIR), DirectPaths(), StrictDirectPaths())

@@ -6,9 +6,11 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import Balancer, HastyBalancer
 
+from penstock.controllers.static import StaticController
 from penstock.errors import PenstockError
 from penstock.properties.affinity import FlowAffinity
 from penstock.world.hosts import HostMaker, host
+from penstock.world.topology import topology
 
 
 def web(segments: int = 0, retries: int = 1) -> dict[str, HostMaker]:
@@ -36,9 +38,13 @@ def test_a_balancer_that_remembers_connections_is_fine():
     assert result.exercised["FlowAffinity"] > 5
 
 
-def test_two_clients_may_go_to_two_replicas_though_their_ports_are_the_same():
-    hosts = {**web(), "h4": host("tcp-client", to="h2", segments=0, static_arp=True)}
-    result = search(lab("single,4", Balancer(), hosts), affinity())
+def test_two_clients_may_have_the_same_port():
+    clients = {name: host("tcp-client", to="h3", segments=0, static_arp=True) for name in ("h1", "h2")}
+    result = search(
+        lab("single,3", StaticController(topology("single,3")), {**clients, "h3": host("tcp-server")}),
+        FlowAffinity(replicas=["h3", "h1"]),
+    )
+    # h1 counts as a replica here: what h3 answers to h2 is no business of the property's.
     assert result.outcome.result == "exhausted"
     assert result.exercised["FlowAffinity"] > 5
 
@@ -50,6 +56,15 @@ def test_without_connections_it_says_that_it_was_never_put_to_the_test():
         "FlowAffinity was never put to the test: that needs a connection of which a second packet reaches a "
         "replica.",
     )
+
+
+def test_the_first_packet_of_a_connection_does_not_put_it_to_the_test():
+    class Mute(Balancer):
+        CLIENT_PORT = 4
+
+    result = search(lab("single,4", Mute(), web(retries=0)), affinity())
+    assert result.outcome.result == "exhausted"
+    assert not result.exercised["FlowAffinity"]
 
 
 @pytest.mark.parametrize("replicas", ["h2", ["h2"], ["h2", "h2"]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from property_lab import lab, search
+from property_lab import ROOM, lab, search
 from sample_controllers import ArpProxy, Forgetful, Hoarder, Hub, LearningSwitch
 
 from penstock.addresses import mac
@@ -79,6 +79,15 @@ class TestAPacketIsLost:
     def test_when_the_controller_has_it_sent_the_wrong_way(self):
         result = search(lab("single,2", WrongWay(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"].endswith("never reached h2: it ended at h1, who ignored it.")
+
+    def test_when_the_controller_has_it_sent_where_nobody_is(self):
+        class IntoTheVoid(Hub):
+            def packet_in(self, switch, message):
+                self.packet_out(switch, message, (Output(3),))
+
+        result = search(lab(ROOM, IntoTheVoid(), PAIR), NoBlackHoles())
+        assert result.broken["NoBlackHoles"].endswith("s1 sent it out of port 3, where nobody is.")
+        assert result.stories["NoBlackHoles"][-1] == "deliver c0:s1"
 
     def test_when_the_controller_keeps_it_for_good(self):
         result = search(lab("single,2", Swallow(), PAIR), NoBlackHoles())

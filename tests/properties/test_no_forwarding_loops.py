@@ -78,6 +78,18 @@ def test_packets_are_forgotten_with_their_last_copy():
     assert sizes[-1] == 0
 
 
+def test_a_packet_that_is_lost_with_its_wire_is_forgotten_too():
+    network = lab("linear,2", Hub(), ONE, Faults(link_failures=1, targets=("s1-s2",)))
+    world, watch = World(network), Watch(network, [NoForwardingLoops()])
+    world.restore(ready(network))
+    world.observe(lambda record: watch.observe(record, {}))
+    for step in ["h1 send to h2", "deliver h1:0", "deliver s1:c0", "deliver c0:s1"]:
+        world.take(step)
+    assert len(watch.states[0]) == 1
+    world.take("fabric fail s1-s2")
+    assert len(watch.states[0]) == 0
+
+
 def test_it_adds_no_state_to_a_search_of_a_hub():
     network = lab("linear,2", Hub(), PAIR)
     assert search(network, NoForwardingLoops()).outcome.states == search(network).outcome.states

@@ -73,6 +73,16 @@ def test_the_copies_counted_are_the_copies_there_are(program, options):
     assert steps > 250
 
 
+def test_what_is_lost_when_a_wire_fails_is_left_to_the_properties():
+    network = lab("linear,2", Hub(), {"h1": host("client", to="h2")}, Faults(link_failures=1))
+    world = World(network)
+    world.restore(ready(network))
+    world.take("h1 send to h2")
+    record = world.take("fabric fail h1-s1")
+    assert [message.tag for _, message in record.lost] == ["h1#1"]
+    assert changes(record) == {}
+
+
 def run(shape: str, program: Any, hosts: dict[str, Any]) -> tuple[Network, list[Record]]:
     network = lab(shape, program, hosts)
     records: list[Record] = []
