@@ -1,0 +1,368 @@
+"""What an object's content consists of, how it is read, written back, and laid out as text.
+
+An object has one or more *parts*: its attributes, its slots, the items of the container it is.
+A part is read into a copy, compared with an earlier copy (by the identity of what is in it, which
+is fast and exact), and written back into the same object.
+
+To *lay out* a part is to write its text once, with gaps where something mutable stands:
+
+    pieces ["{age=int:3,friends=", ",name=str:'Ann',}"]     gaps [the list of friends]
+
+A part whose members have no order until one has looked into them cannot be laid out.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import io
+import random
+import types
+from collections.abc import Callable, Iterable, Mapping
+from operator import is_
+from typing import Any, Final, NamedTuple
+
+Constant = Callable[[Any], str | None]
+"""Returns the text of a value that can never change, or None."""
+
+Layout = tuple[list[str], list[Any]]
+"""Pieces of text, and what stands in the gaps between them."""
+
+
+class Part(NamedTuple):
+    """One part of what objects of a type hold."""
+
+    read: Callable[[Any], Any]
+    """Return a copy of the content."""
+    same: Callable[[Any, Any], bool]
+    """Tell whether an object's content is still this copy."""
+    write: Callable[[Any, Any], None]
+    """Put a copy back."""
+    lay: Callable[[Any, Any, Constant], Layout | None]
+    """Lay out the content of an object, or None where that is not possible."""
+
+
+class Namespace:
+    """The variables of a module or class, as part of a program's state."""
+
+    __slots__ = ("constants", "owner")
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.constants: dict[str, Any] = {}
+        """The variables that cannot change unless they are bound anew, as they were at first."""
+
+
+def parts_of(kind: type) -> tuple[Part, ...]:
+    """Return the parts that the objects of a type consist of; none where they cannot be seen."""
+    if issubclass(kind, io.IOBase):
+        return ()
+    found = [part for bases, part in _CONTAINERS if issubclass(kind, bases)][:1]
+    if kind.__dictoffset__:
+        found.append(_ATTRIBUTES)
+    slots = _slots_of(kind)
+    if slots:
+        found.append(_slots(slots))
+    return tuple(found)
+
+
+def _lay(opening: str, items: Iterable[tuple[str, Any]], closing: str, constant: Constant) -> Layout:
+    """Lay out items, each with what is written before it."""
+    pieces, gaps = [opening], []
+    for before, value in items:
+        text = constant(value)
+        if text is None:
+            gaps.append(value)
+            pieces[-1] += before
+            pieces.append(",")
+        else:
+            pieces[-1] += f"{before}{text},"
+    pieces[-1] += closing
+    return pieces, gaps
+
+
+def _lay_sequence(_: Any, content: Iterable[Any], constant: Constant) -> Layout:
+    return _lay("[", (("", item) for item in content), "]", constant)
+
+
+def _lay_names(_: Any, content: Mapping[str, Any], constant: Constant) -> Layout:
+    return _lay("{", ((f"{name}=", content[name]) for name in sorted(content)), "}", constant)
+
+
+def _always(_value: Any, _content: Any) -> bool:
+    return True
+
+
+def _leave(_value: Any, _content: Any) -> None:
+    """Write nothing: what cannot change need not be put back."""
+
+
+# Dictionaries.
+
+
+def _same_dict(value: dict[Any, Any], content: dict[Any, Any]) -> bool:
+    return (
+        len(value) == len(content)
+        and all(map(is_, dict.values(value), content.values()))
+        and all(map(is_, dict.keys(value), content))
+    )
+
+
+def _write_dict(value: dict[Any, Any], content: dict[Any, Any]) -> None:
+    dict.clear(value)
+    dict.update(value, content)
+
+
+def _lay_dict(_: Any, content: dict[Any, Any], constant: Constant) -> Layout | None:
+    keyed = []
+    for key, value in content.items():
+        text = constant(key)
+        if text is None:
+            return None
+        keyed.append((f"{text}=", value))
+    keyed.sort(key=lambda pair: pair[0])
+    return _lay("{", keyed, "}", constant)
+
+
+def _read_dict(value: dict[Any, Any]) -> dict[Any, Any]:
+    return dict(dict.items(value))
+
+
+_DICT: Final = Part(_read_dict, _same_dict, _write_dict, _lay_dict)
+
+
+def _write_ordered(value: collections.OrderedDict[Any, Any], content: dict[Any, Any]) -> None:
+    # It keeps its order in a list of its own, which dict's methods would leave behind.
+    collections.OrderedDict.clear(value)
+    for key, item in content.items():
+        collections.OrderedDict.__setitem__(value, key, item)
+
+
+def _lay_ordered(_: Any, content: dict[Any, Any], constant: Constant) -> Layout:
+    return _lay("[", (("", half) for item in content.items() for half in item), "]", constant)
+
+
+_ORDERED: Final = Part(
+    lambda value: dict(collections.OrderedDict.items(value)), _same_dict, _write_ordered, _lay_ordered
+)
+
+
+def _lay_default(value: Any, content: dict[Any, Any], constant: Constant) -> Layout | None:
+    laid = _lay_dict(value, content, constant)
+    if laid is not None:
+        pieces, gaps = _lay("", [("", value.default_factory)], "", constant)
+        laid = [*laid[0][:-1], laid[0][-1] + pieces[0], *pieces[1:]], laid[1] + gaps
+    return laid
+
+
+_DEFAULT: Final = Part(_read_dict, _same_dict, _write_dict, _lay_default)
+
+
+# Attributes, slots, variables.
+
+
+def _same_attributes(value: Any, content: dict[str, Any]) -> bool:
+    return _same_dict(value.__dict__, content)
+
+
+def _write_attributes(value: Any, content: dict[str, Any]) -> None:
+    attributes = value.__dict__
+    attributes.clear()
+    attributes.update(content)
+
+
+_ATTRIBUTES: Final = Part(lambda value: dict(value.__dict__), _same_attributes, _write_attributes, _lay_names)
+
+_MISSING: Final = object()
+
+
+def _slots(names: tuple[str, ...]) -> Part:
+    """Return the part made of these slots; one that is empty is left out."""
+
+    def read(value: Any) -> dict[str, Any]:
+        held = ((name, getattr(value, name, _MISSING)) for name in names)
+        return {name: item for name, item in held if item is not _MISSING}
+
+    def same(value: Any, content: dict[str, Any]) -> bool:
+        return all(getattr(value, name, _MISSING) is content.get(name, _MISSING) for name in names)
+
+    def write(value: Any, content: dict[str, Any]) -> None:
+        for name in names:
+            if name in content:
+                object.__setattr__(value, name, content[name])
+            elif hasattr(value, name):
+                object.__delattr__(value, name)
+
+    return Part(read, same, write, _lay_names)
+
+
+def _slots_of(kind: type) -> tuple[str, ...]:
+    names: list[str] = []
+    for base in kind.__mro__:
+        declared = base.__dict__.get("__slots__", ())
+        for name in (declared,) if isinstance(declared, str) else declared:
+            if name not in ("__dict__", "__weakref__"):
+                private = name.startswith("__") and not name.endswith("__")
+                names.append(f"_{base.__name__.lstrip('_')}{name}" if private else name)
+    return tuple(names)
+
+
+def _is_machinery(name: str) -> bool:
+    """Tell whether a variable of a module or class is Python's own."""
+    return (name.startswith("__") and name.endswith("__")) or name == "_abc_impl"
+
+
+def _same_namespace(value: Namespace, content: dict[str, Any]) -> bool:
+    variables = vars(value.owner)
+    return (
+        len(variables) == len(content)
+        and all(map(is_, variables.values(), content.values()))
+        and all(map(is_, variables, content))
+    )
+
+
+def _write_namespace(value: Namespace, content: dict[str, Any]) -> None:
+    owner, variables = value.owner, vars(value.owner)
+    for name in [name for name in variables if name not in content and not _is_machinery(name)]:
+        delattr(owner, name)
+    for name, item in content.items():
+        if variables.get(name, _MISSING) is not item and not _is_machinery(name):
+            setattr(owner, name, item)
+
+
+def _lay_namespace(value: Namespace, content: dict[str, Any], constant: Constant) -> Layout:
+    constants = value.constants
+    changed = (
+        name
+        for name in sorted({*content, *constants})
+        if not _is_machinery(name) and constants.get(name, _MISSING) is not content.get(name, _MISSING)
+    )
+    items = ((f"{name}=", content.get(name, "(unbound)")) for name in changed)
+    return _lay(f"{{{value.owner.__name__}:", items, "}", constant)
+
+
+NAMESPACE: Final = Part(
+    lambda value: dict(vars(value.owner)), _same_namespace, _write_namespace, _lay_namespace
+)
+
+
+# Other containers.
+
+
+def _same_sequence(value: Any, content: Any) -> bool:
+    return len(value) == len(content) and all(map(is_, value, content))
+
+
+def _write_list(value: list[Any], content: list[Any]) -> None:
+    list.__setitem__(value, slice(None), content)
+
+
+def _write_deque(value: collections.deque[Any], content: list[Any]) -> None:
+    value.clear()
+    value.extend(content)
+
+
+def _same_set(value: set[Any], content: set[Any]) -> bool:
+    return len(value) == len(content) and set(map(id, value)) == set(map(id, content))
+
+
+def _write_set(value: set[Any], content: set[Any]) -> None:
+    set.clear(value)
+    set.update(value, content)
+
+
+def _lay_set(_: Any, content: Iterable[Any], constant: Constant) -> Layout | None:
+    texts = [constant(item) for item in content]
+    known = sorted([text for text in texts if text is not None])
+    return (["{" + ",".join(known) + "}"], []) if len(known) == len(texts) else None
+
+
+def _write_bytes(value: bytearray, content: bytes) -> None:
+    value[:] = content
+
+
+def _write_array(value: array.array[Any], content: bytes) -> None:
+    value[:] = array.array(value.typecode, content)
+
+
+def _lay_representation(_: Any, content: Any, _constant: Constant) -> Layout:
+    return [repr(content)], []
+
+
+def _read_atom(value: Any) -> Any:
+    """Return the plain number or text that an object of a subclass stands for."""
+    return next(base for base in _ATOMS if isinstance(value, base))(value)
+
+
+def _read_cell(value: types.CellType) -> tuple[Any, ...]:
+    try:
+        return (value.cell_contents,)
+    except ValueError:
+        return ()
+
+
+def _write_cell(value: types.CellType, content: tuple[Any, ...]) -> None:
+    if content:
+        value.cell_contents = content[0]
+    else:
+        del value.cell_contents
+
+
+def _write_arguments(value: BaseException, content: tuple[Any, ...]) -> None:
+    value.args = content
+
+
+_ATOMS: Final = (int, str, bytes, float, complex)
+
+_CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
+    (collections.OrderedDict, _ORDERED),
+    (collections.defaultdict, _DEFAULT),
+    (dict, _DICT),
+    (list, Part(list, _same_sequence, _write_list, _lay_sequence)),
+    (set, Part(set, _same_set, _write_set, _lay_set)),
+    (collections.deque, Part(list, _same_sequence, _write_deque, _lay_sequence)),
+    (
+        bytearray,
+        Part(bytes, lambda value, content: bool(value == content), _write_bytes, _lay_representation),
+    ),
+    (
+        array.array,
+        Part(
+            lambda value: value.tobytes(),
+            lambda value, content: bool(value.tobytes() == content),
+            _write_array,
+            _lay_representation,
+        ),
+    ),
+    (tuple, Part(tuple, _always, _leave, _lay_sequence)),
+    (frozenset, Part(frozenset, _always, _leave, _lay_set)),
+    (_ATOMS, Part(_read_atom, _always, _leave, _lay_representation)),
+    (
+        types.CellType,
+        Part(
+            _read_cell,
+            lambda value, content: _same_sequence(_read_cell(value), content),
+            _write_cell,
+            _lay_sequence,
+        ),
+    ),
+    (
+        BaseException,
+        Part(
+            lambda value: value.args,
+            lambda value, content: value.args is content,
+            _write_arguments,
+            _lay_sequence,
+        ),
+    ),
+    (
+        random.Random,
+        Part(
+            lambda value: value.getstate(),
+            lambda value, content: bool(value.getstate() == content),
+            lambda value, content: value.setstate(content),
+            _lay_representation,
+        ),
+    ),
+)
+"""The containers, the more special before the more general."""

@@ -1,0 +1,638 @@
+"""Green threads in virtual time: what `os_ken.lib.hub` is while a program runs under Penstock.
+
+An os-ken program spawns tasks, sleeps, and waits for queues, events and semaphores.  Here all of
+that happens in one thread: a task runs until it waits, then the next one that is ready runs, first
+come first served, until none is.  Nothing ever waits for real.  A task that sleeps has a *timer*,
+and whoever drives the program decides when the earliest timers fire; only then does time move.
+
+The behaviour is that of os-ken's eventlet hub, which is also Ryu's: tasks switch only where they
+wait, and killing one works.  os-ken's other hub, with a thread of the operating system for each
+task, allows more interleavings; those are not tried.
+
+What can be put back in place (which tasks wait where, which timers run, the time) is in the
+`Agenda`.  The stack of a suspended task cannot: a `Stack` counts how often it was resumed, so that
+one can tell whether it still is where it was.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import queue
+import sys
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from types import CodeType, FrameType
+from typing import Any, Final
+
+import greenlet
+
+TaskExit = greenlet.GreenletExit
+QueueEmpty = queue.Empty
+QueueFull = queue.Full
+
+MICROSECONDS: Final = 1_000_000
+
+NEW: Final = "new"
+RUNNING: Final = "running"
+DONE: Final = "done"
+
+
+class Overrun(BaseException):
+    """A step went on for too long; the text says how that showed."""
+
+
+class WouldWait(Exception):
+    """The program waits for something before it was started."""
+
+
+NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, KeyboardInterrupt)
+"""What goes through a program's handlers and tasks without being a failure of theirs."""
+
+
+class Stack:
+    """The stack of a started task."""
+
+    __slots__ = ("green", "resumes", "trail")
+
+    def __init__(self, green: Any) -> None:
+        self.green = green
+        self.resumes = 0
+        self.trail = 0
+        """Tells apart stacks that were resumed in different situations since they began to loop."""
+
+    def frames(self) -> Iterator[FrameType]:
+        """Yield the frames of the program's own functions on a suspended stack, the innermost first."""
+        frame = self.green.gr_frame
+        while frame is not None:
+            if frame.f_globals.get("__name__") != __name__:
+                yield frame
+            frame = frame.f_back
+
+    def is_looping(self) -> bool:
+        """Tell whether a function on a suspended stack is inside a `for` loop.
+
+        How far that has come cannot be seen: the iterator is on a stack of Python's own.
+        """
+        return any(
+            start <= frame.f_lasti < end for frame in self.frames() for start, end in _loops(frame.f_code)
+        )
+
+
+@functools.cache
+def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """Return where the `for` loops of a function begin and end."""
+    return tuple(
+        (instruction.offset, int(instruction.argval))
+        for instruction in dis.get_instructions(code)
+        if instruction.opname.startswith("FOR_ITER")
+    )
+
+
+class Task:
+    """A green thread."""
+
+    def __init__(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.raise_error = bool(kwargs.pop("raise_error", False))
+        self.call, self.args, self.kwargs = call, args, kwargs
+        self.status = NEW
+        self.stack: Stack | None = None
+        self.waiters: tuple[Task, ...] = ()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    @property
+    def dead(self) -> bool:
+        """Whether the task is over."""
+        return self.status is DONE
+
+    def wait(self, _timeout: float | None = None) -> Any:
+        """Wait until the task is over, and return what it returned."""
+        while self.status is not DONE:
+            current().wait_at(self)
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+    def kill(self) -> None:
+        """End the task where it stands."""
+        current().kill(self)
+
+    def cancel(self) -> None:
+        """End the task unless it has begun."""
+        if self.status is NEW:
+            current().kill(self)
+
+    def run(self) -> None:
+        """Do the task's work; called on its own stack."""
+        try:
+            self.result = self.call(*self.args, **self.kwargs)
+        except TaskExit:
+            pass
+        except NOT_FOR_PROGRAMS:
+            raise
+        except BaseException as error:
+            if self.raise_error:
+                self.error = error
+            else:
+                current().crashed(error)
+        finally:
+            self.finish()
+
+    def finish(self) -> None:
+        """Note that the task is over, and wake who waits for that."""
+        self.status = DONE
+        self.stack = None
+        current().wake_all(self)
+
+
+class Timer:
+    """A moment at which a task goes on, or a timeout falls due."""
+
+    __slots__ = ("label", "target", "when")
+
+    def __init__(self, when: int, label: str, target: Task | Timeout) -> None:
+        self.when = when
+        self.label = label
+        self.target = target
+
+
+class Agenda:
+    """What is to happen: the part of a hub that is a program's state.  Time is in microseconds."""
+
+    __slots__ = ("clock_read", "now", "ready", "timers")
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.clock_read = False
+        """Whether the program has ever asked for the time; until then it cannot matter."""
+        self.timers: list[Timer] = []
+        """In the order in which they fall due."""
+        self.ready: deque[tuple[Task, int, BaseException | None]] = deque()
+        """The tasks to go on, how often each was resumed when it was put here, what to raise in it."""
+
+
+class Hub:
+    """Runs the tasks of one program."""
+
+    def __init__(self) -> None:
+        self.agenda = Agenda()
+        self.task: Task | None = None
+        self.crashes: list[BaseException] = []
+        """What tasks, and whoever runs handlers in them, failed with since this was last emptied."""
+        self.situation = 0
+        """A number for the state and input of the step that is being made."""
+        self.stacks: dict[int, Stack] = {}
+        """The stacks of all suspended tasks, of any state, oldest first.
+
+        A stack that nobody holds would be unwound by the garbage collector, at any moment.
+        """
+        self.busy = False
+        """Whether the program's own code is running."""
+        self._home: Any = None
+        self._idle: list[Any] = []
+        """Stacks on which a task has ended; to make another is much dearer than to use one again."""
+
+    # Used by the program, through the functions of `os_ken.lib.hub`.
+
+    def spawn(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Task:
+        """Make a task that is ready to run."""
+        task = Task(call, args, kwargs)
+        self.wake(task)
+        return task
+
+    def spawn_after(self, seconds: float, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Task:
+        """Make a task that begins later."""
+        task = Task(call, args, kwargs)
+        self.add_timer(seconds, _name_of(call), task)
+        return task
+
+    def sleep(self, seconds: float = 0) -> None:
+        """Let the running task wait; without a task, as when a program is loaded, time just passes."""
+        task = self.task
+        if task is None:
+            self.agenda.now += max(0, round(seconds * MICROSECONDS))
+        elif seconds <= 0:
+            self.wake(task)
+            self.pause()
+        else:
+            timer = self.add_timer(seconds, caller(), task)
+            try:
+                self.pause()
+            finally:
+                self.remove_timer(timer)
+
+    def kill(self, task: Task | None) -> None:
+        """End a task where it stands; it gets to clean up at once, then the others run, then who killed."""
+        if task is None or task.status is DONE:
+            return
+        if task is self.task:
+            raise TaskExit
+        agenda = self.agenda
+        agenda.timers[:] = [timer for timer in agenda.timers if timer.target is not task]
+        if task.status is NEW:
+            task.finish()
+            return
+        assert task.stack is not None
+        agenda.ready.appendleft((task, task.stack.resumes, TaskExit()))
+        if self.task is not None:
+            self.wake(self.task)
+            self.pause()
+
+    # Used by what tasks wait at.
+
+    def wake(self, task: Task) -> None:
+        """Have a task go on when its turn comes."""
+        self.agenda.ready.append((task, task.stack.resumes if task.stack else 0, None))
+
+    def pause(self) -> None:
+        """Suspend the running task until somebody wakes it."""
+        if self.task is None:
+            raise WouldWait(f"{caller()} waits")
+        self._home.switch()
+
+    def wait_at(self, place: Any, side: str = "waiters", timeout: float | None = None) -> bool:
+        """Suspend the running task as one of those who wait at a side of a place.
+
+        Return whether somebody woke it before the time was up.
+        """
+        task = self.task
+        if task is None:
+            raise WouldWait(f"{caller()} waits")
+        setattr(place, side, (*getattr(place, side), task))
+        limit = Timeout(timeout)
+        try:
+            self.pause()
+        except Timeout as due:
+            if due is not limit:
+                raise
+            return False
+        finally:
+            limit.cancel()
+            setattr(place, side, tuple(other for other in getattr(place, side) if other is not task))
+        return True
+
+    def wake_first(self, place: Any, side: str = "waiters") -> None:
+        """Wake the task that has waited longest at a side of a place."""
+        waiting = getattr(place, side)
+        if waiting:
+            setattr(place, side, waiting[1:])
+            self.wake(waiting[0])
+
+    def wake_all(self, place: Any) -> None:
+        """Wake all tasks that wait at a place."""
+        waiting, place.waiters = place.waiters, ()
+        for task in waiting:
+            self.wake(task)
+
+    def add_timer(self, seconds: float, name: str, target: Task | Timeout) -> Timer:
+        """Set a timer, named for who waits and for how long."""
+        when = self.agenda.now + max(1, round(seconds * MICROSECONDS))
+        timer = Timer(when, f"{seconds:g}s {name}", target)
+        insort(self.agenda.timers, timer, key=attrgetter("when"))
+        return timer
+
+    def remove_timer(self, timer: Timer) -> None:
+        """Take a timer away, if it is still there."""
+        if timer in self.agenda.timers:
+            self.agenda.timers.remove(timer)
+
+    def raise_in(self, task: Task, error: BaseException) -> None:
+        """Have an exception raised in a suspended task when its turn comes."""
+        if task.status is not DONE:
+            self.agenda.ready.append((task, task.stack.resumes if task.stack else 0, error))
+
+    def crashed(self, error: BaseException) -> None:
+        """Note that a task or a handler failed."""
+        self.crashes.append(error)
+
+    # Used by whoever drives the program.
+
+    def run(self, switches: int) -> None:
+        """Let tasks run until none is ready; after so many turns it is an overrun."""
+        ready = self.agenda.ready
+        turn = 0
+        while ready:
+            task, resumes, error = ready.popleft()
+            if task.status is DONE or (task.stack.resumes if task.stack else 0) != resumes:
+                continue
+            turn += 1
+            if turn > switches:
+                raise Overrun(f"its tasks took more than {switches} turns")
+            self._resume(task, error, turn)
+
+    def fire(self, timer: Timer) -> None:
+        """Let a timer go off: time is now at its moment."""
+        self.remove_timer(timer)
+        self.agenda.now = max(self.agenda.now, timer.when)
+        if isinstance(timer.target, Task):
+            self.wake(timer.target)
+        else:
+            timer.target.fall_due()
+
+    def next_timers(self) -> dict[str, Timer]:
+        """Return the timers that fall due next, by unique names."""
+        timers = self.agenda.timers
+        found: dict[str, Timer] = {}
+        for timer in timers:
+            if timer.when > timers[0].when:
+                break
+            name, count = timer.label, 1
+            while name in found:
+                count += 1
+                name = f"{timer.label} #{count}"
+            found[name] = timer
+        return found
+
+    def unwind(self, stack: Stack) -> None:
+        """Clear away a suspended stack, whatever its task does about it; memory is to be written anew."""
+        stack.resumes += 1
+        try:
+            self._switch(stack, None, TaskExit())
+        except BaseException:
+            self.crashes.clear()
+        if id(stack) in self.stacks:
+            del self.stacks[id(stack)]
+            ABANDONED.append(stack)
+
+    def _resume(self, task: Task, error: BaseException | None, turn: int) -> None:
+        """Give a task its turn."""
+        stack = task.stack
+        if stack is None:
+            if error is not None:
+                task.finish()
+                return
+            stack = task.stack = Stack(self._idle.pop() if self._idle else greenlet.greenlet(self._work))
+            task.status = RUNNING
+        elif not stack.is_looping():
+            stack.trail = 0
+        stack.resumes += 1
+        stack.trail = hash((stack.trail, self.situation, turn))
+        self._switch(stack, task, error)
+
+    def _switch(self, stack: Stack, task: Task | None, error: BaseException | None) -> None:
+        """Let what is on a stack run until it waits or ends."""
+        green = stack.green
+        green.parent = self._home = greenlet.getcurrent()
+        self.task, self.busy = task, True
+        try:
+            if error is None:
+                green.switch(task)
+            else:
+                green.throw(error)
+        finally:
+            self.task, self.busy = None, False
+            ended = green.dead or (self._idle and self._idle[-1] is green) or stack in ABANDONED
+            if ended:
+                self.stacks.pop(id(stack), None)
+            else:
+                self.stacks[id(stack)] = stack
+
+    def _work(self, task: Task) -> None:
+        """Do one task after another, on a stack of their own."""
+        while True:
+            task.run()
+            self._idle.append(greenlet.getcurrent())
+            task = self._home.switch()
+
+
+ABANDONED: Final[list[Stack]] = []
+"""Stacks that would not be unwound: they are kept, so that nobody tries again."""
+
+_current = Hub()
+
+
+def current() -> Hub:
+    """Return the hub of the program that runs in this process now."""
+    return _current
+
+
+def use(hub: Hub) -> None:
+    """Make a hub the one that `os_ken.lib.hub` stands for."""
+    global _current
+    _current = hub
+
+
+_PACKAGE: Final = __name__.rpartition(".")[0]
+
+
+def caller() -> str:
+    """Return the module and function of the program that called into here."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{str(frame.f_globals.get('__name__')).rpartition('.')[2]}.{frame.f_code.co_name}"
+
+
+def _name_of(call: Any) -> str:
+    call = getattr(call, "func", call)
+    module = str(getattr(call, "__module__", "")).rpartition(".")[2]
+    return f"{module}.{getattr(call, '__name__', type(call).__name__)}"
+
+
+class Timeout(BaseException):
+    """Raised in the task that made it when its time is up, unless it is cancelled before."""
+
+    def __init__(self, seconds: float | None = None, exception: Any = None) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.exception = exception
+        self.task = current().task
+        self.timer: Timer | None = None
+        self.start()
+
+    @property
+    def pending(self) -> bool:
+        """Whether the time is running."""
+        return self.timer is not None
+
+    def start(self) -> Timeout:
+        """Let the time run."""
+        if self.seconds is not None and self.timer is None:
+            self.timer = current().add_timer(self.seconds, caller(), self)
+        return self
+
+    def cancel(self) -> None:
+        """Stop the time."""
+        if self.timer is not None:
+            current().remove_timer(self.timer)
+            self.timer = None
+
+    def fall_due(self) -> None:
+        """Raise what is to be raised."""
+        self.timer = None
+        plain = self.exception is None or isinstance(self.exception, bool)
+        if self.task is not None:
+            current().raise_in(self.task, self if plain else self.exception)
+
+    def __enter__(self) -> Timeout:
+        return self.start()
+
+    def __exit__(self, _kind: object, value: BaseException | None, _traceback: object) -> bool:
+        self.cancel()
+        return value is self and self.exception is False
+
+    def __str__(self) -> str:
+        return f"{self.seconds} seconds"
+
+
+class Event:
+    """A flag that tasks wait for."""
+
+    def __init__(self) -> None:
+        self._cond = False
+        self.waiters: tuple[Task, ...] = ()
+
+    def is_set(self) -> bool:
+        """Tell whether the flag is up."""
+        return self._cond
+
+    def set(self) -> None:
+        """Raise the flag; all who wait go on."""
+        self._cond = True
+        current().wake_all(self)
+
+    send = set
+
+    def clear(self) -> None:
+        """Lower the flag."""
+        self._cond = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the flag, or until the time is up; return whether it is up."""
+        while not self._cond and current().wait_at(self, timeout=timeout):
+            pass
+        return self._cond
+
+
+class Queue:
+    """A queue that tasks wait at, to take from it or, where it is full, to put into it.
+
+    One may be *served*: whenever something is put in and nobody is at it, a task is spawned to
+    empty it.  That is what an app's event loop comes to, without a task that waits for ever.
+    """
+
+    def __init__(self, maxsize: int | None = 0) -> None:
+        self.maxsize = maxsize or 0
+        self._items: deque[Any] = deque()
+        self.takers: tuple[Task, ...] = ()
+        self.putters: tuple[Task, ...] = ()
+        self._server: Callable[[], None] | None = None
+        self._serving = False
+
+    def serve(self, server: Callable[[], None]) -> None:
+        """Have the queue emptied by `server` from now on, each time in a task of its own."""
+        self._server = server
+        self._call_server()
+
+    def _call_server(self) -> None:
+        if self._items and not self._serving:
+            self._serving = True
+            current().spawn(self._run_server)
+
+    def _run_server(self) -> None:
+        assert self._server is not None
+        try:
+            self._server()
+        finally:
+            self._serving = False
+        self._call_server()
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """Put something in."""
+        while self.full():
+            if not block or not current().wait_at(self, "putters", timeout):
+                raise QueueFull
+        self._items.append(item)
+        if self._server is None:
+            current().wake_first(self, "takers")
+        else:
+            self._call_server()
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take out what was put in first."""
+        while not self._items:
+            if not block or not current().wait_at(self, "takers", timeout):
+                raise QueueEmpty
+        current().wake_first(self, "putters")
+        return self._items.popleft()
+
+    def put_nowait(self, item: Any) -> None:
+        """Put something in, if there is room."""
+        self.put(item, block=False)
+
+    def get_nowait(self) -> Any:
+        """Take something out, if there is anything."""
+        return self.get(block=False)
+
+    def empty(self) -> bool:
+        """Tell whether nothing is in it."""
+        return not self._items
+
+    def full(self) -> bool:
+        """Tell whether nothing more fits."""
+        return 0 < self.maxsize <= len(self._items)
+
+    def qsize(self) -> int:
+        """Return how much is in it."""
+        return len(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Semaphore:
+    """A number of permits; who wants one waits until there is one."""
+
+    def __init__(self, value: int = 1) -> None:
+        self.counter = value
+        self.waiters: tuple[Task, ...] = ()
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        """Take a permit; where that would mean to wait for too long, tell so."""
+        while self.counter <= 0:
+            if not blocking or not current().wait_at(self, timeout=timeout):
+                return False
+        self.counter -= 1
+        return True
+
+    def release(self) -> None:
+        """Give a permit back."""
+        self.counter += 1
+        current().wake_first(self)
+
+    def locked(self) -> bool:
+        """Tell whether there is no permit."""
+        return self.counter <= 0
+
+    def __enter__(self) -> Semaphore:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class BoundedSemaphore(Semaphore):
+    """A semaphore that takes no more permits back than it had."""
+
+    def __init__(self, value: int = 1) -> None:
+        super().__init__(value)
+        self.original = value
+
+    def release(self) -> None:
+        """Give a permit back."""
+        if self.counter >= self.original:
+            raise ValueError("Semaphore released too many times")
+        super().release()
+
+
+def joinall(tasks: Iterable[Task]) -> None:
+    """Wait until all tasks are over."""
+    for task in tasks:
+        task.wait()
