@@ -1,18 +1,21 @@
 # Everything a developer or CI runs.  `make` alone lists the targets.
 
 BIN := .venv/bin
-BENCHMARKS := codec codec_fuzz ovs_diff world
+BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 spin
 
 # `make setup PYTHON=python3.12` chooses the Python that .venv is made with.
 export PYTHON
 
-.PHONY: help setup test bench clean
+.PHONY: help setup demo test bench clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile
 
 setup:  ## make .venv and install what the project and its tests need
 	@tools/setup.sh
+
+demo: setup  ## find three bugs in a published Ryu app
+	$(BIN)/penstock demo
 
 test: setup  ## lint, types and tests
 	$(BIN)/ruff check .

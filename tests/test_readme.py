@@ -1,11 +1,17 @@
 """What the README shows is true: its snippets print what stands below them, its commands exist."""
 
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
 import pytest
+
+from penstock.cli.main import commands
+from penstock.errors import PenstockError
+from penstock.scenario import load_scenario
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -27,7 +33,38 @@ def test_no_snippet_is_left_out() -> None:
     assert len(SNIPPETS) == README.count("```python") >= 1
 
 
+def without_times(text: str) -> str:
+    """Leave out how long something took."""
+    return re.sub(r"found in [\d.]+ s among", "found among", text)
+
+
+def test_the_demo_prints_the_story_that_is_shown(
+    ryu_sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shown,) = re.findall(r"```text\n(II\. .*?)```", README, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    ran = subprocess.run(
+        [sys.executable, "-m", "penstock", "demo"], capture_output=True, text=True, check=True
+    )
+    assert without_times(shown) in without_times(ran.stdout)
+    assert ran.stdout.endswith("3 of 3 bugs found.\n")
+
+
+def test_the_scenario_that_is_shown_has_only_known_keys(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "shown.toml").write_text(shown)
+    scenario = load_scenario(tmp_path / "shown.toml")
+    assert scenario.limits().seconds == 60
+    with pytest.raises(PenstockError, match=r"my_app\.py"):
+        scenario.build()
+
+
+def test_every_penstock_command_that_is_shown_exists() -> None:
+    shown = set(re.findall(r"penstock ([a-z]+)\b", README))
+    assert {"check", "replay", "show", "step", "walk"} <= shown & set(commands.commands)
+
+
 def test_every_make_command_is_a_target_of_the_makefile() -> None:
-    shown = set(re.findall(r"\bmake ([a-z]+) ", README))
+    shown = set(re.findall(r"\bmake ([a-z]+)[ `]", README))
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert {"setup", "test", "bench"} <= shown <= targets
+    assert {"setup", "demo", "test", "bench"} <= shown <= targets

@@ -42,7 +42,7 @@ from penstock.world.hosts import HostMaker, host
 from penstock.world.network import GlobalState, Network
 from penstock.world.switch import SwitchOptions
 from penstock.world.topology import Topology, load_mininet, topology
-from penstock.world.transition import ACT, DELIVER
+from penstock.world.transition import ACT, DELIVER, Transition
 from penstock.world.world import World
 
 VERSIONS: Final = {"1.0": V10, "1.3": V13}
@@ -111,7 +111,7 @@ class Scenario:
 
     def build(self) -> Built:
         """Put the network together and bring it to where the search starts."""
-        drawing = self._topology()
+        drawing = self._with_places(self._topology())
         version = VERSIONS.get(self.openflow)
         if version is None:
             raise PenstockError(f"openflow = {self.openflow!r} is unknown: use '1.0' or '1.3'.")
@@ -146,6 +146,17 @@ class Scenario:
         if "mininet" not in given:
             raise PenstockError('The topology table names no file: write topology = {mininet = "file.py"}.')
         return load_mininet(self.folder / given["mininet"], given.get("name"))
+
+    def _with_places(self, drawing: Topology) -> Topology:
+        """Give the switches the spare ports that hosts may move to."""
+        switches = {switch.name for switch in drawing.switches}
+        for given in self.hosts.values():
+            moves = given.get("mobility") if isinstance(given, Mapping) else None
+            for place in moves.get("places", ()) if isinstance(moves, Mapping) else ():
+                switch, _, port = str(place).rpartition(":")
+                if switch in switches and port.isdecimal() and int(port) > 0:
+                    drawing = drawing.with_port(switch, int(port))
+        return drawing
 
     def _host(self, name: str, given: Table | HostMaker) -> HostMaker:
         if not isinstance(given, Mapping):
@@ -215,19 +226,7 @@ def joined(network: Network, controller: str) -> GlobalState:
     """Return the state once every switch has joined and all has been said about it."""
     world = World(network)
     for _ in range(MOST_STEPS_TO_JOIN):
-        found = next(
-            (
-                transition
-                for transition in world.enabled()
-                if transition.verb == DELIVER
-                or (
-                    transition.verb == ACT
-                    and transition.node == controller
-                    and str(transition.what).startswith("join ")
-                )
-            ),
-            None,
-        )
+        found = next((known for known in world.enabled() if _is_joining(known, controller)), None)
         if found is None:
             return world.snapshot()
         world.take(found)
@@ -235,6 +234,14 @@ def joined(network: Network, controller: str) -> GlobalState:
         f"The switches have not come to rest after {MOST_STEPS_TO_JOIN:,} steps of joining: "
         'try start = "cold" in [search], or a controller that stops talking.'
     )
+
+
+def _is_joining(transition: Transition, controller: str) -> bool:
+    """Tell whether a transition is part of switches joining: messages, and orders taking effect."""
+    verb, node, what = transition
+    if verb == ACT:
+        return str(what).startswith("apply ") or (node == controller and str(what).startswith("join "))
+    return verb == DELIVER
 
 
 def load_scenario(path: Path) -> Scenario:

@@ -75,7 +75,7 @@ def penstock(folder: Path, *arguments: str, status: int, typed: str = "") -> str
 
 def test_a_violation_is_told_as_a_story_and_written_as_a_trace(folder: Path) -> None:
     printed = penstock(folder, "check", "loop.toml", status=1)
-    assert "  1. h1 sends h1#1 [UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes]." in printed
+    assert "  1. h1 sends h1#1 [UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte]." in printed
     assert "Controller c0 handles s1's packet-in" in printed
     assert "NoForwardingLoops is broken: h1#1" in printed
     assert "penstock replay penstock-traces/loop-1.jsonl" in printed

@@ -21,7 +21,7 @@ class TestDirectPaths:
     def test_a_hub_breaks_it_with_the_second_packet(self):
         result = search(lab("single,2", Hub(), PAIR), DirectPaths())
         assert result.broken["DirectPaths"] == (
-            "s1 handed h1#2 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) to the controller although an earlier "
+            "s1 handed h1#2 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) to the controller although an earlier "
             "packet of its flow had reached its destination when it was sent."
         )
         story = result.stories["DirectPaths"]
@@ -76,7 +76,7 @@ class TestStrictDirectPaths:
     def test_bug_2_the_way_there_is_not_installed_with_the_way_back(self, shape):
         result = search(lab(shape, LearningSwitch(), PAIR), StrictDirectPaths())
         assert result.broken["StrictDirectPaths"] == (
-            "s1 handed h1#2 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) to the controller although packets of "
+            "s1 handed h1#2 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) to the controller although packets of "
             "its flow had been delivered both ways when it was sent."
         )
         story = result.stories["StrictDirectPaths"]

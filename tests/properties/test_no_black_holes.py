@@ -64,7 +64,7 @@ class TestAPacketIsLost:
     def test_when_no_rule_takes_it(self):
         result = search(lab("single,2", Controller(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"] == (
-            "h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) from h1 never reached h2: "
+            "h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) from h1 never reached h2: "
             "s1 dropped it as it came in on port 1, because no rule of table 0 matched it."
         )
         assert result.stories["NoBlackHoles"] == ["h1 send to h2", "deliver h1:0"]
@@ -99,7 +99,7 @@ class TestAPacketIsLost:
         hosts = {"h1": host("client", to="h2"), "h2": host("server")}
         result = search(lab("single,2", Forgetful(), hosts, buffers=4), NoBlackHoles())
         assert result.broken["NoBlackHoles"] == (
-            "h2#1 (UDP 10.0.0.2:7 > 10.0.0.1:7 1 bytes) from h2 never reached h1: "
+            "h2#1 (UDP 10.0.0.2:7 > 10.0.0.1:7 1 byte) from h2 never reached h1: "
             "it lies in buffer 0 of s1, for the controller to release, and nothing more happens."
         )
 

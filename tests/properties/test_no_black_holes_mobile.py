@@ -33,7 +33,7 @@ def room(program: Any, hosts: dict[str, HostMaker], faults: Faults | None = None
 def test_bug_1_a_rule_outlives_the_move_of_its_host():
     result = search(room(LearningSwitch(), talk()), NoBlackHolesMobile())
     assert result.broken["NoBlackHolesMobile"] == (
-        "h1#2 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) from h1 never reached h2: "
+        "h1#2 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) from h1 never reached h2: "
         "s1 sent it out of port 2, where nobody is."
     )
     story = result.stories["NoBlackHolesMobile"]

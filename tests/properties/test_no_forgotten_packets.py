@@ -17,7 +17,7 @@ PAIR = {"h1": host("client", to="h2"), "h2": host("server")}
 def test_bugs_6_and_10_the_packet_that_asked_for_a_rule_is_forgotten():
     result = search(lab("single,2", Forgetful(), PAIR, buffers=4), NoForgottenPackets())
     assert result.broken["NoForgottenPackets"] == (
-        "s1 still keeps h2#1 (UDP 10.0.0.2:7 > 10.0.0.1:7 1 bytes), which came in on port 2, in buffer 0: "
+        "s1 still keeps h2#1 (UDP 10.0.0.2:7 > 10.0.0.1:7 1 byte), which came in on port 2, in buffer 0: "
         "the controller was told of it and never released it."
     )
 

@@ -20,7 +20,7 @@ PAIR = {"h1": host("client", to="h2", count=2), "h2": host("server")}
 def test_bug_3_a_learning_switch_floods_for_ever_in_a_cycle():
     result = search(lab("ring,3", LearningSwitch(), ONE), NoForwardingLoops())
     assert result.broken["NoForwardingLoops"] == (
-        "h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) came into s2 on port 2 for the second time: "
+        "h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) came into s2 on port 2 for the second time: "
         "it is forwarded in a loop."
     )
     # Once round: sent, then per switch the frame, the packet-in and the packet-out, and s2 again.

@@ -38,7 +38,7 @@ def by_load() -> UseCorrectRoutingTable:
 def test_bug_12_the_path_of_another_load_is_used():
     result = search(lab("ring,3", Stubborn(), BUSY), by_load())
     assert result.broken["UseCorrectRoutingTable"] == (
-        "The controller never installed a rule for h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) on s3, "
+        "The controller never installed a rule for h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) on s3, "
         "although its path is s1, s3, s2."
     )
 
@@ -49,7 +49,7 @@ def test_a_rule_off_the_path_is_a_violation_at_once():
         UseCorrectRoutingTable(path=lambda packet, switch: path(packet, switch, None)),
     )
     assert result.broken["UseCorrectRoutingTable"] == (
-        "The controller installed a rule for h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 bytes) on s3, which is not "
+        "The controller installed a rule for h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) on s3, which is not "
         "on its path s1, s2."
     )
 

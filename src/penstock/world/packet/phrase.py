@@ -101,7 +101,8 @@ def _sockets(ip: IPv4 | IPv6, segment: TCP | UDP, src: str, dst: str) -> str:
     """Return both ends of a segment, and how much it carries, if anything."""
     if isinstance(ip, IPv6):
         src, dst = f"[{src}]", f"[{dst}]"
-    size = f" {len(segment.payload)} bytes" if segment.payload else ""
+    count = len(segment.payload)
+    size = f" {count} byte{'s' if count > 1 else ''}" if count else ""
     return f"{src}:{segment.src} > {dst}:{segment.dst}{size}"
 
 

@@ -40,6 +40,9 @@ _KNOWN_FLAGS = {V10: 0b111}
 _EVERY_BIT = 0xFFFFFFFFFFFFFFFF
 _DELETES = (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
 _LAST_PHYSICAL = 0xFF00
+_METER_DELETE = 4
+"""A reason of 1.4: under 1.3 it can be asked for, and is told as a deletion."""
+
 _ORDER = (
     UseMeter,
     ApplyActions,
@@ -207,7 +210,7 @@ def remove_users_of_meter(turn: Turn, meter: int) -> None:
     """Remove the entries that use a meter which is going away."""
     for number in list(turn.state.tables):
         users = [entry for entry in turn.table(number) if UseMeter(meter) in entry.instructions]
-        turn.remove_entries(number, users, FlowRemovedReason.DELETE)
+        turn.remove_entries(number, users, FlowRemovedReason.DELETE, wish=_METER_DELETE)
 
 
 def due(turn: Turn, number: int, entry: FlowEntry) -> tuple[int, FlowRemovedReason] | None:

@@ -42,15 +42,12 @@ from penstock.openflow.actions import (
     WriteActions,
     WriteMetadata,
 )
-from penstock.openflow.fields import BY_NAME, ETH_VLAN
-from penstock.openflow.match import Match, Term
+from penstock.openflow.fields import ETH_VLAN
 from penstock.openflow.messages import (
-    NO_BUFFER,
     NO_MAX_LEN,
     V10,
     Bucket,
     GroupType,
-    PacketIn,
     PacketInReason,
     PortConfig,
     PortNo,
@@ -61,8 +58,9 @@ from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.switch.groups import choose_buckets
 from penstock.world.switch.headers import TRANSPORT_PORTS
 from penstock.world.switch.labels import MOST_LABELS
+from penstock.world.switch.packet_ins import send_packet_in
 from penstock.world.switch.rewriting import Packet
-from penstock.world.switch.state import Buffered, Session, TableUsage, Usage
+from penstock.world.switch.state import Buffered, TableUsage, Usage
 from penstock.world.switch.turn import Turn
 
 DROP_FRAGMENTS: Final = 1
@@ -70,8 +68,6 @@ MATCH_FRAGMENTS: Final = 3
 SHORTEST_FRAME: Final = 14
 DEEPEST: Final = 64
 """How many groups deep, or times back to table 0, a packet may go; beyond that it is not forwarded."""
-
-NO_COOKIE: Final = 0xFFFFFFFFFFFFFFFF
 
 _COUNTERS: Final = ("rule_usage", "table_usage", "group_usage", "bucket_usage", "meter_usage")
 
@@ -209,7 +205,7 @@ def _look_up(turn: Turn, journey: _Journey, table: int) -> int:
     if entry is None:
         turn.note("missed", packet.tag, packet.in_port, table)
         if turn.version == V10:
-            _to_controllers(turn, journey, PacketInReason.NO_MATCH, None)
+            _hand_over(turn, journey, PacketInReason.NO_MATCH, None)
         return -1
     turn.note("matched", packet.tag, packet.in_port, table, entry)
     journey.entry = entry
@@ -346,6 +342,7 @@ def _act(turn: Turn, journey: _Journey, action: Action) -> None:
         case PushMpls(ethertype):
             if packet.labels >= MOST_LABELS:
                 raise _TooManyLabels
+            journey.spread = journey.spread and packet.labels > 0
             packet.push_mpls(ethertype)
         case PopMpls(ethertype):
             if not packet.pop_mpls(ethertype):
@@ -364,7 +361,7 @@ def _count_down(turn: Turn, journey: _Journey, field: str) -> None:
     if ttl > 1:
         journey.packet.set(field, ttl - 1)
         return
-    _to_controllers(turn, journey, PacketInReason.INVALID_TTL, NO_MAX_LEN)
+    _hand_over(turn, journey, PacketInReason.INVALID_TTL, NO_MAX_LEN)
     raise _Cut
 
 
@@ -372,7 +369,7 @@ def _output(turn: Turn, journey: _Journey, port: int, max_len: int) -> None:
     packet = journey.packet
     match port:
         case PortNo.CONTROLLER:
-            _to_controllers(turn, journey, _reason_to_send(turn, journey), max_len)
+            _hand_over(turn, journey, _reason_to_send(turn, journey), max_len)
         case PortNo.IN_PORT:
             _emit(turn, packet, packet.in_port)
         case PortNo.FLOOD | PortNo.ALL:
@@ -397,6 +394,10 @@ def _start_over(turn: Turn, journey: _Journey) -> None:
     journey.table, journey.entry, journey.afresh = here
 
 
+def _hand_over(turn: Turn, journey: _Journey, reason: PacketInReason, max_len: int | None) -> None:
+    send_packet_in(turn, journey.packet, journey.table, journey.entry, reason, max_len)
+
+
 def _reason_to_send(turn: Turn, journey: _Journey) -> PacketInReason:
     """Return why an action sends a packet to the controller: a table-miss entry's is no match."""
     entry = journey.entry
@@ -414,57 +415,6 @@ def _emit(turn: Turn, packet: Packet, port: int) -> None:
         return
     turn.count_port(port, tx_packets=1, tx_bytes=len(packet.data))
     turn.send_frame(port, Frame(bytes(packet.data), packet.tag))
-
-
-def _to_controllers(turn: Turn, journey: _Journey, reason: PacketInReason, max_len: int | None) -> None:
-    """Hand a packet to the controllers that want it; `max_len` None means a plain miss.
-
-    Only a packet that is kept in a buffer is cut short.
-    """
-    packet = journey.packet
-    packet.settle()
-    data = bytes(packet.data)
-
-    def wants(session: Session) -> bool:
-        if reason == PacketInReason.INVALID_TTL and turn.version == V10:
-            return False
-        asked = session.wants(session.packet_in, reason)
-        return asked or (reason == PacketInReason.INVALID_TTL and session.up and session.invalid_ttl)
-
-    if not any(wants(session) for session in turn.state.sessions.values()):
-        return
-    buffer_id = _buffer(turn, Frame(data, packet.tag), packet.in_port) if max_len != NO_MAX_LEN else NO_BUFFER
-
-    def message(session: Session) -> PacketIn:
-        limit = session.miss_send_len if max_len is None else max_len
-        return PacketIn(
-            buffer_id=buffer_id,
-            total_len=len(data),
-            reason=reason,
-            match=_pipeline_fields(packet),
-            data=data if buffer_id == NO_BUFFER else data[:limit],
-            table_id=journey.table,
-            cookie=journey.entry.cookie if journey.entry is not None else NO_COOKIE,
-            tag=packet.tag,
-        )
-
-    turn.tell(wants, message)
-
-
-def _pipeline_fields(packet: Packet) -> Match:
-    found = {name: packet.fields.get(name, 0) for name in ("metadata", "tunnel_id")}
-    seen = {"in_port": packet.in_port} | {name: value for name, value in found.items() if value}
-    return Match(tuple(Term(name, value, BY_NAME[name].full) for name, value in seen.items()))
-
-
-def _buffer(turn: Turn, frame: Frame, in_port: int) -> int:
-    """Keep a packet under the smallest free number, or say that it is not kept."""
-    kept = turn.state.buffers
-    for number in range(turn.options.buffers):
-        if number not in kept:
-            turn.change(buffers=kept.set(number, Buffered(frame, in_port)))
-            return number
-    return NO_BUFFER
 
 
 def _group(turn: Turn, journey: _Journey, group_id: int) -> None:

@@ -140,23 +140,26 @@ class Turn:
             added = {name: getattr(usage, name) + by for name, by in more.items()}
             self.change(port_usage=self.state.port_usage.set(number, replace(usage, **added)))
 
-    def remove_entries(self, table: int, entries: Iterable[FlowEntry], reason: FlowRemovedReason) -> None:
-        """Take flow entries out of a table and tell whoever asked to be told."""
+    def remove_entries(
+        self, table: int, entries: Iterable[FlowEntry], reason: FlowRemovedReason, wish: int | None = None
+    ) -> None:
+        """Take flow entries out of a table and tell whoever asked to be told.
+
+        `wish` is the reason that a controller must have asked for, where it is not the one told.
+        """
         gone = list(entries)
         if not gone:
             return
         for entry in gone:
             self.note("rule-removed", table, entry, reason.name.lower())
             if entry.flags & FlowFlag.SEND_FLOW_REM:
-                self._tell_removed(table, entry, reason)
+                self._tell_removed(table, entry, reason, reason if wish is None else wish)
         kept = self.table(table)
         self.put_table(table, kept.without(lambda entry: entry in gone))
         keys = [(table, entry.priority, entry.match) for entry in gone]
         self.change(rule_usage=self.state.rule_usage.without(*keys))
 
-    def _tell_removed(self, table: int, entry: FlowEntry, reason: FlowRemovedReason) -> None:
-        if self.version == V10 and reason == FlowRemovedReason.GROUP_DELETE:
-            reason = FlowRemovedReason.DELETE
+    def _tell_removed(self, table: int, entry: FlowEntry, reason: FlowRemovedReason, wish: int) -> None:
         usage = self.usage_of(table, entry)
         seconds, milliseconds = divmod(self.state.now - entry.created, 1000)
         message = FlowRemoved(
@@ -172,7 +175,7 @@ class Turn:
             packet_count=usage.packets,
             byte_count=usage.octets,
         )
-        self.tell(lambda session: session.wants(session.flow_removed, reason), lambda _: message)
+        self.tell(lambda session: session.wants(session.flow_removed, wish), lambda _: message)
 
     def port_status(self, number: int) -> PortStatus:
         """Return how a port stands."""

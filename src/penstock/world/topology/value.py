@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.addresses import ipv4_text, mac_text
@@ -88,6 +88,15 @@ class Topology:
     def switch(self, name: str) -> SwitchNode:
         """Return the switch of that name."""
         return _named("switch", name, self.switches)
+
+    def with_port(self, switch: str, port: int) -> Topology:
+        """Return this network with a port, wired or not, on a switch."""
+        node = self.switch(switch)
+        if port in node.ports:
+            return self
+        grown = replace(node, ports=tuple(sorted((*node.ports, port))))
+        switches = tuple(grown if known is node else known for known in self.switches)
+        return replace(self, switches=switches)
 
     def peers(self) -> dict[Endpoint, Endpoint]:
         """Return, for every wired port, the port at the other end of its cable."""
