@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from bench.ovs.deviations import DEVIATIONS
+from bench.ovs.deviations import DEVIATIONS, NOT_GENERATED
 from bench.ovs.difftest import DifferentialTest, Tally
 from bench.ovs.generator import generate
 from bench.ovs.instance import OpenVSwitch
@@ -40,6 +40,7 @@ def summary(tally: Tally, seconds: float) -> dict[str, Any]:
             for deviation in DEVIATIONS
             if tally.deviations[deviation.name]
         ],
+        "not_generated": NOT_GENERATED,
         "disagreeing_programs": [found.program.seed for found in tally.disagreements],
         "exercised": dict(sorted(tally.exercise.steps.items())),
         "seen": dict(sorted(tally.exercise.seen.items())),
@@ -75,7 +76,7 @@ def _progress(tally: Tally, programs: int) -> None:
     print(
         f"\r{tally.programs}/{programs} programs, {tally.steps} steps, "
         f"{len(tally.disagreements)} disagreements",
-        end="",
+        end="\n" if tally.programs == programs else "",
         file=sys.stderr,
         flush=True,
     )
@@ -85,10 +86,8 @@ def _run(ovs: OpenVSwitch, seed: int, programs: int, quiet: bool) -> Differentia
     test = DifferentialTest(ovs)
     for program_seed in program_seeds(seed, programs):
         test.run(generate(program_seed))
-        if not quiet:
+        if not quiet and sys.stderr.isatty():
             _progress(test.tally, programs)
-    if not quiet:
-        print(file=sys.stderr)
     return test
 
 

@@ -126,11 +126,13 @@ class Bridge:
 
     def close(self) -> None:
         """Take the bridge away and hang up."""
-        self._ovs.remove_bridge(self.plan.name)
-        for session in self._sessions.values():
-            session.close()
-        for capture in self._captures.values():
-            capture.close()
+        try:
+            self._ovs.remove_bridge(self.plan.name)
+        finally:
+            for session in self._sessions.values():
+                session.close()
+            for capture in self._captures.values():
+                capture.close()
 
     def _make(self) -> None:
         """Make the bridge, its ports up and the local port down, as the controllers will see it."""

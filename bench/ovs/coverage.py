@@ -40,7 +40,7 @@ class Exercise:
 
     def count(self, step: Step, observation: Observation, version: int) -> None:
         """Count a step and what it made visible."""
-        self.steps.update(_names(step))
+        self.steps.update(step_names(step))
         matched = self._matched(observation)
         forwarded = bool(observation.frames)
         if isinstance(step, Arrive):
@@ -66,7 +66,8 @@ class Exercise:
         return any(count > before.get(key, 0) for key, count in after.items())
 
 
-def _names(step: Step) -> list[str]:
+def step_names(step: Step) -> list[str]:
+    """Return the names under which a step is counted."""
     match step:
         case Arrive():
             return ["packet"]

@@ -1,7 +1,9 @@
-"""Where Open vSwitch departs from the specification, or from the model on purpose.
+"""Where Open vSwitch departs from the specification, or the model from Open vSwitch on purpose.
 
 Each deviation has a name and a reason, and says how to look at the two sides so that it no longer
 shows.  It is used only where the two sides differ, and counted when it explains a difference.
+`NOT_GENERATED` names what programs leave out altogether, because the two sides would part there
+for good.
 """
 
 from __future__ import annotations
@@ -238,3 +240,17 @@ DEVIATIONS: Final = (
         _on_both(_buckets_together),
     ),
 )
+
+NOT_GENERATED: Final = {
+    "normal": "The model has no learning switch inside and refuses output to NORMAL; OVS has one.",
+    "overlaps": "Between overlapping entries of equal priority the choice is the switch's own.",
+    "select-actions": "The buckets of a select group are alike, because the choice is the switch's own.",
+    "meter-drops": "Meters have rates that no program reaches: the model counts packets and drops none.",
+    "virtual-meters": "OVS can meter what goes to the controller; the model refuses such meters.",
+    "own-table": "OVS shows entries of its own in table 254, and to whoever asks for all bits of cookie 0.",
+    "group-twice": "OVS 3.1.0 dies of an assertion when a group goes that one entry refers to twice.",
+    "labels-in-buckets": "After a bucket that puts an MPLS label on, OVS has lost the packet's headers.",
+    "slave-misspells": "OVS refuses a slave before it reads the message, the model after.",
+    "set-unknown-field": "To a set-field of a field it does not know OVS answers by accident of a hash.",
+    "meaningless-match": "A 1.0 match of nothing but fields without their prerequisites: OVS remembers them.",
+}

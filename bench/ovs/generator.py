@@ -336,7 +336,7 @@ class _Writer:
         elif rng.random() < 0.3:
             self.tell(GetAsyncRequest())
         else:
-            masks = [(rng.choice((0b111, 0b1111, 0b1, 0)), rng.choice((0b111, 0b10, 0))) for _ in range(3)]
+            masks = [(rng.choice((0b111, 0b11111, 0b1, 0)), rng.choice((0b111, 0b10, 0))) for _ in range(3)]
             self.tell(SetAsync(*masks))
 
     def meter(self) -> None:

@@ -1,7 +1,8 @@
 """A private Open vSwitch: its own database, daemons, folder and clock, and nothing left behind.
 
-Both daemons are plain children (not detached), die with this process whatever kills it, and
-write only below one temporary folder.  The clock stands still except when `advance` moves it.
+Both daemons are plain children in sessions of their own (so that Ctrl-C reaches us first), die with
+this process whatever kills it, and write only below one temporary folder.  The clock stands still
+except when `advance` moves it.
 
 How the daemon is brought to rest.  Its main loop does, in each turn: packets from ports, then
 asynchronous messages, expiry and OpenFlow messages, then control commands, then starts again.
@@ -52,6 +53,7 @@ _SETTINGS = {
     "n-revalidator-threads": "1",
 }
 _FOLDER_SETTINGS = ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR")
+_FOLDERS = ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR")
 _PR_SET_PDEATHSIG = 1
 _KEEPER = "keeper"
 _KEEPER_DPID = 0xFE
@@ -97,7 +99,8 @@ class OpenVSwitch:
         schema = _schema()
         self.folder = Path(tempfile.mkdtemp(prefix="penstock-ovs-"))
         self._children: list[subprocess.Popen[bytes]] = []
-        self._connections: list[JsonRpc] = []
+        self._cleanup = contextlib.ExitStack()
+        self._cleanup.callback(shutil.rmtree, self.folder, ignore_errors=True)
         atexit.register(self.close)
         try:
             self._start(places, schema)
@@ -154,13 +157,8 @@ class OpenVSwitch:
     def close(self) -> None:
         """Stop the daemons and remove the folder; doing so twice does no harm."""
         atexit.unregister(self.close)
-        for connection in self._connections:
-            connection.close()
-        for child in reversed(self._children):
-            child.kill()
-            child.wait()
+        self._cleanup.close()
         self._children.clear()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start(self, places: dict[str, str], schema: Path) -> None:
         database, socket = self.folder / "conf.db", self.folder / "db.sock"
@@ -190,6 +188,7 @@ class OpenVSwitch:
     def _make_keeper(self) -> None:
         """Make a bridge that stays, so that the datapath and its threads outlive each program."""
         self._keeper_session = Session(self.folder / "keeper.of", V10)
+        self._cleanup.callback(self._keeper_session.close)
         device = Device(_KEEPER, self.folder / "keeper.pcap")
         operations = bridge_operations(
             _KEEPER, V10, _KEEPER_DPID, _KEEPER_DPID, [device], [self._keeper_session.target]
@@ -204,13 +203,11 @@ class OpenVSwitch:
         patience = time.monotonic() + PATIENCE_S
         while name in self.control("ofproto/list").split():
             if time.monotonic() > patience:
-                raise PenstockError(f"Open vSwitch did not remove a bridge: {self._last_words()}.")
+                raise PenstockError(f"Open vSwitch did not remove a bridge: {self._last_words()}")
 
     def _spawn(self, *command: str, name: str) -> None:
         folder = str(self.folder)
-        surroundings = os.environ | dict.fromkeys(
-            ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"), folder
-        )
+        surroundings = os.environ | dict.fromkeys(_FOLDERS, folder)
         with (self.folder / f"{name}.err").open("wb") as words:
             child = subprocess.Popen(
                 [
@@ -224,9 +221,12 @@ class OpenVSwitch:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=words,
+                start_new_session=True,
                 preexec_fn=_die_with_parent,
             )
         self._children.append(child)
+        self._cleanup.callback(child.wait)
+        self._cleanup.callback(child.kill)
 
     def _connect(self, path: Path) -> JsonRpc:
         """Connect to a daemon's socket as soon as the daemon has made it."""
@@ -235,13 +235,13 @@ class OpenVSwitch:
             if path.exists():
                 with contextlib.suppress(ConnectionRefusedError):
                     connection = JsonRpc(str(path), PATIENCE_S, self._last_words)
-                    self._connections.append(connection)
+                    self._cleanup.callback(connection.close)
                     return connection
             if self._children[-1].poll() is not None or time.monotonic() > patience:
-                raise PenstockError(f"Open vSwitch did not start: {self._last_words()}.")
+                raise PenstockError(f"Open vSwitch did not start: {self._last_words()}")
             time.sleep(0.002)
 
     def _last_words(self) -> str:
         logs = sorted(self.folder.glob("*.err")) + sorted(self.folder.glob("*.log"))
-        lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()[-3:]]
-        return "; ".join(lines) or "it said nothing"
+        lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()[-1:]]
+        return "; ".join(lines) or "it said nothing."

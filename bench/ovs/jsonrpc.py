@@ -12,9 +12,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-
-class ConnectionLost(Exception):
-    """The other side closed the connection: the daemon has gone."""
+from penstock.errors import PenstockError
 
 
 class CommandFailed(Exception):
@@ -62,19 +60,25 @@ class JsonRpc:
         try:
             self._socket.sendall(json.dumps(message).encode())
         except ConnectionError:
-            raise ConnectionLost(self._why_gone()) from None
+            raise PenstockError(f"Open vSwitch has gone: {self._why_gone()}") from None
+
+    def _receive_some(self) -> bytes:
+        try:
+            data = self._socket.recv(1 << 16)
+        except TimeoutError:
+            raise PenstockError("Open vSwitch does not answer: try again on a less busy machine.") from None
+        except ConnectionError:
+            data = b""
+        if not data:
+            raise PenstockError(f"Open vSwitch has gone: {self._why_gone()}")
+        return data
 
     def _read(self) -> dict[str, Any]:
         while True:
             try:
                 message, end = self._decoder.raw_decode(self._text)
             except ValueError:
-                try:
-                    data = self._socket.recv(1 << 16)
-                except ConnectionError:
-                    data = b""
-                if not data:
-                    raise ConnectionLost(self._why_gone()) from None
+                data = self._receive_some()
                 self._text = (self._text + data.decode()).lstrip()
                 continue
             self._text = self._text[end:].lstrip()

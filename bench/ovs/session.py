@@ -40,7 +40,10 @@ class Session:
 
     def accept(self) -> None:
         """Take the bridge's call and exchange greetings."""
-        self._socket, _ = self._listener.accept()
+        try:
+            self._socket, _ = self._listener.accept()
+        except TimeoutError:
+            raise PenstockError("Open vSwitch did not call its controller: see whether it runs.") from None
         self._socket.settimeout(PATIENCE_S)
         self.send(encode(Hello(), self._version))
         while self.receive()[1] != _HELLO:
@@ -55,7 +58,12 @@ class Session:
         """Return the next message of the bridge."""
         assert self._socket is not None
         while not self._waiting:
-            data = self._socket.recv(1 << 16)
+            try:
+                data = self._socket.recv(1 << 16)
+            except TimeoutError:
+                raise PenstockError(
+                    "Open vSwitch does not answer: try again on a less busy machine."
+                ) from None
             if not data:
                 raise PenstockError("Open vSwitch closed the OpenFlow session: see what was sent last.")
             self._waiting = self._framer.feed(data)
