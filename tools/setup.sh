@@ -5,12 +5,16 @@
 # first line says which Python made it, its second what was asked for: with another Python .venv is
 # made anew, with other requirements it is brought up to date, and otherwise nothing is done.
 # Debian packages are looked for every time, which takes a few milliseconds.
+#
+# The sources of Ryu are fetched into .cache, for its own apps: Ryu itself does not install on today's
+# Pythons, and even to look at it pip needs an old setuptools, which is put into a temporary folder.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 oldest_python="3.11"
 package_list="tools/debian-packages.txt"
 stamp=".venv/.penstock-setup"
+ryu="ryu-4.34"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 stop() {
@@ -93,6 +97,27 @@ make_venv() {
     printf '%s\n%s\n' "$made_by" "$asked_for" >"$stamp"
 }
 
+fetch_ryu() {
+    local work pip=(.venv/bin/python -m pip --quiet --no-input --disable-pip-version-check)
+    if [[ -f ".cache/$ryu/ryu/app/simple_switch_13.py" ]]; then return; fi
+    say "fetching the sources of $ryu"
+    mkdir -p .cache
+    work="$(mktemp -d "$PWD/.cache/fetching.XXXXXX")"
+    if "${pip[@]}" install --target "$work/build" 'setuptools<58' wheel >"$work/log" 2>&1 &&
+        PYTHONPATH="$work/build" "${pip[@]}" download --no-deps --no-build-isolation --no-binary :all: \
+            --dest "$work" "${ryu/-/==}" >>"$work/log" 2>&1 &&
+        tar --no-same-owner -xzf "$work/$ryu.tar.gz" -C "$work"; then
+        rm -rf ".cache/$ryu"
+        mv "$work/$ryu" ".cache/$ryu"
+    else
+        tail -n 3 "$work/log" >&2
+        say "the sources of $ryu could not be fetched, so what runs Ryu's own apps (ryu.app.*) is missing:" \
+            "unpack $ryu.tar.gz from PyPI into .cache/$ryu, or run make setup again."
+    fi
+    rm -rf "$work"
+}
+
 choose_python
 install_packages
 make_venv
+fetch_ryu

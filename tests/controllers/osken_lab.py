@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent, indent
@@ -44,7 +45,7 @@ def need_ryu() -> None:
 def write_app(folder: Path, body: str, name: str = "little_app", before: str = "") -> str:
     """Write an app with this packet_in handler (or these methods), and return its file's name."""
     body = dedent(body)
-    if "(self" not in body:
+    if not re.search(r"def \w+\(self", body):
         body = (
             "@set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)\ndef packet_in(self, ev):\n"
             + indent(body, "    ")

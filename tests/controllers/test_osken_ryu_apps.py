@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -112,6 +114,19 @@ def test_the_spanning_tree_opens_the_ports_in_the_end():
         world.advance(1000)
     world.run(limit=400)
     assert world.state("h1").memory.answered == world.state("h2").memory.answered == 1
+
+
+def test_a_web_server_opens_no_socket_and_needs_no_eventlet():
+    program = (
+        "import sys, threading, _socket\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda event, _: opened.append(event) if event.startswith('socket.') else None)\n"
+        "from penstock.controllers.osken import OsKenController\n"
+        "OsKenController(('ryu.app.simple_switch_websocket_13',), {'s1': 1})\n"
+        "print('eventlet' in sys.modules, threading.active_count(), opened)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False 1 []\n"
 
 
 def test_apps_of_versions_that_the_model_lacks_are_refused_in_a_sentence():

@@ -53,11 +53,16 @@ class Namespace:
         """The variables that cannot change unless they are bound anew, as they were at first."""
 
 
-def parts_of(kind: type) -> tuple[Part, ...]:
-    """Return the parts that the objects of a type consist of; none where they cannot be seen."""
+def parts_of(kind: type, *, ordered: bool = False) -> tuple[Part, ...]:
+    """Return the parts that the objects of a type consist of; none where they cannot be seen.
+
+    `ordered` tells whether the order of the keys of plain dictionaries counts.
+    """
     if issubclass(kind, io.IOBase):
         return ()
     found = [part for bases, part in _CONTAINERS if issubclass(kind, bases)][:1]
+    if ordered and found == [_DICT]:
+        found = [_DICT_IN_ORDER]
     if kind.__dictoffset__:
         found.append(_ATTRIBUTES)
     slots = _slots_of(kind)
@@ -131,6 +136,14 @@ def _read_dict(value: dict[Any, Any]) -> dict[Any, Any]:
 _DICT: Final = Part(_read_dict, _same_dict, _write_dict, _lay_dict)
 
 
+def _same_ordered(value: collections.OrderedDict[Any, Any], content: dict[Any, Any]) -> bool:
+    return (
+        len(value) == len(content)
+        and all(map(is_, collections.OrderedDict.values(value), content.values()))
+        and all(map(is_, collections.OrderedDict.keys(value), content))
+    )
+
+
 def _write_ordered(value: collections.OrderedDict[Any, Any], content: dict[Any, Any]) -> None:
     # It keeps its order in a list of its own, which dict's methods would leave behind.
     collections.OrderedDict.clear(value)
@@ -143,19 +156,10 @@ def _lay_ordered(_: Any, content: dict[Any, Any], constant: Constant) -> Layout:
 
 
 _ORDERED: Final = Part(
-    lambda value: dict(collections.OrderedDict.items(value)), _same_dict, _write_ordered, _lay_ordered
+    lambda value: dict(collections.OrderedDict.items(value)), _same_ordered, _write_ordered, _lay_ordered
 )
 
-
-def _lay_default(value: Any, content: dict[Any, Any], constant: Constant) -> Layout | None:
-    laid = _lay_dict(value, content, constant)
-    if laid is not None:
-        pieces, gaps = _lay("", [("", value.default_factory)], "", constant)
-        laid = [*laid[0][:-1], laid[0][-1] + pieces[0], *pieces[1:]], laid[1] + gaps
-    return laid
-
-
-_DEFAULT: Final = Part(_read_dict, _same_dict, _write_dict, _lay_default)
+_DICT_IN_ORDER: Final = Part(_read_dict, _same_dict, _write_dict, _lay_ordered)
 
 
 # Attributes, slots, variables.
@@ -262,11 +266,23 @@ def _write_deque(value: collections.deque[Any], content: list[Any]) -> None:
     value.extend(content)
 
 
-def _same_set(value: set[Any], content: set[Any]) -> bool:
+def _read_set(value: set[Any]) -> tuple[Any, ...]:
+    """Return the members of a set, and make the order in which it gives them depend on nothing else.
+
+    That order is Python's affair, but it must be the same after the set was put back.
+    """
+    members = list(value)
+    if len(members) > 1 and all(isinstance(member, _ATOMS) for member in members):
+        members.sort(key=lambda member: (type(member).__name__, repr(member)))
+        _write_set(value, members)
+    return tuple(members)
+
+
+def _same_set(value: set[Any], content: tuple[Any, ...]) -> bool:
     return len(value) == len(content) and set(map(id, value)) == set(map(id, content))
 
 
-def _write_set(value: set[Any], content: set[Any]) -> None:
+def _write_set(value: set[Any], content: Iterable[Any]) -> None:
     set.clear(value)
     set.update(value, content)
 
@@ -316,10 +332,9 @@ _ATOMS: Final = (int, str, bytes, float, complex)
 
 _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
     (collections.OrderedDict, _ORDERED),
-    (collections.defaultdict, _DEFAULT),
     (dict, _DICT),
     (list, Part(list, _same_sequence, _write_list, _lay_sequence)),
-    (set, Part(set, _same_set, _write_set, _lay_set)),
+    (set, Part(_read_set, _same_set, _write_set, _lay_set)),
     (collections.deque, Part(list, _same_sequence, _write_deque, _lay_sequence)),
     (
         bytearray,

@@ -9,7 +9,9 @@ very same objects.  Identity, locks, loggers and references from outside survive
 
 Two snapshots are equal when their graphs are: a canonical text of the graph, in which
 dictionaries and sets are sorted and shared objects are named by where they were first met, is
-hashed to 128 bits.  The order in which keys came into a plain dictionary is not part of it.
+hashed to 128 bits.  The order in which keys came into a plain dictionary is part of it only if that
+is asked for (`ordered`).  A program can see that order.  Without it states that differ in nothing
+else are the same: there are fewer, but which of them goes on depends on which was met first.
 
 Most of a program does not change from one step to the next.  A `Heap` therefore remembers what it
 saw last: an object whose content is still the same shares its *entry* (content and ready-made
@@ -134,6 +136,9 @@ def take(roots: Iterable[Any], fixed: Fixed | None = None) -> Snapshot:
 class Heap:
     """The part of a process's memory that makes up one program's state.
 
+    It relies on knowing what is in memory: after the program has run, call `take`, or `forget` if
+    nobody wants to know what it did, before `enter`.
+
     `special` gives types, and what derives from them, a treatment of their own: a function that is
     handed the `Walk` and the object, and says what the walk is to make of it.
     """
@@ -145,7 +150,9 @@ class Heap:
         namespaces: Iterable[Any] = (),
         fixed: Fixed | None = None,
         special: Mapping[type, Treatment] | None = None,
+        ordered: bool = False,
     ) -> None:
+        self._ordered = ordered
         self._special = dict(special or {})
         self._fixed = fixed or (lambda _: False)
         self._treatments = _Treatments(self._choose)
@@ -199,7 +206,7 @@ class Heap:
                 return treatment
         if issubclass(kind, weakref.ref):
             return Walk.write_weak
-        parts = parts_of(kind)
+        parts = parts_of(kind, ordered=self._ordered)
         label = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         return _mutable(parts, label) if parts else Walk.write_opaque
 

@@ -17,6 +17,10 @@ What the program logs or prints are events `log`, a message that makes no sense 
 event `malformed`, a session that it ends by itself is an event `closed` (the switch may then join
 again).
 
+Tasks switch only where they wait, first come first served: other orders within one step are not
+tried.  Threads, sockets and files that a program opens by itself, past os-ken's hub, are beyond
+control, and so is the order in which a set gives out strings or objects.
+
 `switches` maps their names to their datapath ids.  The ids are what the switches themselves say;
 they are asked for here so that a mistake shows early.
 """
@@ -89,6 +93,10 @@ class OsKenController:
     `version` is the OpenFlow version to speak (by default the newest that the apps and the model
     have in common), `options` what the command line of os-ken would be given, `seconds` the
     computing time a step may take, `lines` how many lines of output are kept of each.
+
+    With `ordered`, states differ in which order keys came into dictionaries, because a program that
+    goes through one can tell.  Without it there are fewer states, and what such a program does in
+    one of them may depend on how it was first reached.
     """
 
     def __init__(
@@ -103,6 +111,7 @@ class OsKenController:
         options: Mapping[str, Any] | None = None,
         seconds: float = 2.0,
         lines: int = 20,
+        ordered: bool = True,
     ) -> None:
         if timers is not None and timers < 0:
             raise PenstockError(f"{timers} timers cannot go off: give a number from 0 up, or None.")
@@ -110,7 +119,7 @@ class OsKenController:
         self.switches = dict(switches)
         names = (apps,) if isinstance(apps, str) else tuple(apps)
         given = {"observe_links": observe_links, **(options or {})}
-        self._program = Program(names, version, given, seconds=seconds, lines=lines)
+        self._program = Program(names, version, given, seconds=seconds, lines=lines, ordered=ordered)
         self.version = self._program.version
         self._greeting = encode(Hello(frozenset({self.version})), self.version)
         self._timers = timers

@@ -127,6 +127,7 @@ class Program:
         *,
         seconds: float,
         lines: int,
+        ordered: bool,
     ) -> None:
         self.name = " and ".join(names)
         self._seconds = seconds
@@ -158,6 +159,7 @@ class Program:
             namespaces=self._loaded.namespaces(),
             fixed=lambda kind: kind is sessions.Line or kind.__module__.partition(".")[0] in _FIXED_PACKAGES,
             special={**stacks.TREATMENTS, **sessions.TREATMENTS},
+            ordered=ordered,
         )
         self.base = self._heap.take()
         """The program before it starts: everything is made, nothing has run."""
@@ -246,6 +248,9 @@ class Program:
         line = sessions.Line(switch, self._exchange)
         datapath = sessions.open_session(self._datapath_class, line, number)
         self.sessions[switch] = datapath
+        # The program cannot see this dictionary, so its order must not make states differ.
+        for name in sorted(self.sessions):
+            self.sessions[name] = self.sessions.pop(name)
         sessions.receive(datapath, data)
 
     def _pass(self, until: int) -> None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Final
 
-from penstock.controllers.osken import hub
+from penstock.controllers.osken import hub, waiting
 
 HUB: Final = "os_ken.lib.hub"
 
@@ -97,15 +97,15 @@ _HUB_NAMES: Final[dict[str, Any]] = {
     "spawn": lambda *args, **kwargs: hub.current().spawn(*args, **kwargs),
     "spawn_after": lambda *args, **kwargs: hub.current().spawn_after(*args, **kwargs),
     "kill": lambda task: hub.current().kill(task),
-    "joinall": hub.joinall,
+    "joinall": waiting.joinall,
     "listen": _deaf,
     "connect": _deaf,
-    "Queue": hub.Queue,
-    "QueueEmpty": hub.QueueEmpty,
-    "Semaphore": hub.Semaphore,
-    "BoundedSemaphore": hub.BoundedSemaphore,
-    "Event": hub.Event,
-    "HubEvent": hub.Event,
+    "Queue": waiting.Queue,
+    "QueueEmpty": waiting.QueueEmpty,
+    "Semaphore": waiting.Semaphore,
+    "BoundedSemaphore": waiting.BoundedSemaphore,
+    "Event": waiting.Event,
+    "HubEvent": waiting.Event,
     "Timeout": hub.Timeout,
     "TaskExit": hub.TaskExit,
     "StreamServer": StreamServer,

@@ -1,0 +1,173 @@
+"""What tasks wait at: flags, queues and semaphores, as in `os_ken.lib.hub`."""
+
+from __future__ import annotations
+
+import queue
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.controllers.osken.hub import Task, current
+
+QueueEmpty = queue.Empty
+QueueFull = queue.Full
+
+
+class Event:
+    """A flag that tasks wait for."""
+
+    def __init__(self) -> None:
+        self._cond = False
+        self.waiters: tuple[Task, ...] = ()
+
+    def is_set(self) -> bool:
+        """Tell whether the flag is up."""
+        return self._cond
+
+    def set(self) -> None:
+        """Raise the flag; all who wait go on."""
+        self._cond = True
+        current().wake_all(self)
+
+    send = set
+
+    def clear(self) -> None:
+        """Lower the flag."""
+        self._cond = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the flag, or until the time is up; return whether it is up."""
+        while not self._cond and current().wait_at(self, timeout=timeout):
+            pass
+        return self._cond
+
+
+class Queue:
+    """A queue that tasks wait at, to take from it or, where it is full, to put into it.
+
+    One may be *served*: whenever something is put in and nobody is at it, a task is spawned to
+    empty it.  That is what an app's event loop comes to, without a task that waits for ever.
+    """
+
+    def __init__(self, maxsize: int | None = 0) -> None:
+        self.maxsize = maxsize or 0
+        self._items: deque[Any] = deque()
+        self.takers: tuple[Task, ...] = ()
+        self.putters: tuple[Task, ...] = ()
+        self._server: Callable[[], None] | None = None
+        self._serving = False
+
+    def serve(self, server: Callable[[], None]) -> None:
+        """Have the queue emptied by `server` from now on, each time in a task of its own."""
+        self._server = server
+        self._call_server()
+
+    def _call_server(self) -> None:
+        if self._items and not self._serving:
+            self._serving = True
+            current().spawn(self._run_server)
+
+    def _run_server(self) -> None:
+        assert self._server is not None
+        try:
+            self._server()
+        finally:
+            self._serving = False
+        self._call_server()
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """Put something in."""
+        while self.full():
+            if not block or not current().wait_at(self, "putters", timeout):
+                raise QueueFull
+        self._items.append(item)
+        if self._server is None:
+            current().wake_first(self, "takers")
+        else:
+            self._call_server()
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take out what was put in first."""
+        while not self._items:
+            if not block or not current().wait_at(self, "takers", timeout):
+                raise QueueEmpty
+        current().wake_first(self, "putters")
+        return self._items.popleft()
+
+    def put_nowait(self, item: Any) -> None:
+        """Put something in, if there is room."""
+        self.put(item, block=False)
+
+    def get_nowait(self) -> Any:
+        """Take something out, if there is anything."""
+        return self.get(block=False)
+
+    def empty(self) -> bool:
+        """Tell whether nothing is in it."""
+        return not self._items
+
+    def full(self) -> bool:
+        """Tell whether nothing more fits."""
+        return 0 < self.maxsize <= len(self._items)
+
+    def qsize(self) -> int:
+        """Return how much is in it."""
+        return len(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Semaphore:
+    """A number of permits; who wants one waits until there is one."""
+
+    def __init__(self, value: int = 1) -> None:
+        self.counter = value
+        self.waiters: tuple[Task, ...] = ()
+
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+        """Take a permit; where that would mean to wait for too long, tell so."""
+        while self.counter <= 0:
+            if not blocking or not current().wait_at(self, timeout=timeout):
+                return False
+        self.counter -= 1
+        return True
+
+    def release(self) -> None:
+        """Give a permit back."""
+        self.counter += 1
+        current().wake_first(self)
+
+    def locked(self) -> bool:
+        """Tell whether there is no permit."""
+        return self.counter <= 0
+
+    def __enter__(self) -> Semaphore:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class BoundedSemaphore(Semaphore):
+    """A semaphore that takes no more permits back than it had."""
+
+    def __init__(self, value: int = 1) -> None:
+        super().__init__(value)
+        self.original = value
+
+    def release(self) -> None:
+        """Give a permit back."""
+        if self.counter >= self.original:
+            raise ValueError("Semaphore released too many times")
+        super().release()
+
+
+def joinall(tasks: Iterable[Task]) -> None:
+    """Wait until all tasks are over."""
+    for task in tasks:
+        task.wait()
