@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -182,6 +184,46 @@ def test_bad_input_is_one_sentence_and_status_2(folder: Path, change: tuple[str,
     printed = penstock(folder, "check", "loop.toml", status=2)
     assert sentence in printed
     assert len(printed.strip().splitlines()) == 1
+
+
+def test_a_property_that_raises_is_at_fault_itself(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "from penstock.properties.base import Property\n\n\n"
+        "class Mine(Property):\n    def see(self, record):\n        return 1 / 0\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "check", "loop.toml", "-p", "mine.py:Mine"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "return 1 / 0" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("penstock: The property Mine raised ZeroDivisionError")
+
+
+def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None:
+    os.mkfifo(folder / "started")
+    (folder / "mine.py").write_text(
+        "from penstock.properties.base import Property\n\n\n"
+        "class Mine(Property):\n"
+        "    told = []\n\n"
+        "    def see(self, record):\n"
+        "        if not self.told:\n"
+        "            self.told.append(open('started', 'w').write('yes'))\n"
+    )
+    endless = SCENARIO.replace("ring,3", "linear,3").replace('to = "h2"', 'to = "h3"\ncount = 60')
+    (folder / "loop.toml").write_text(endless)
+    command = [sys.executable, "-m", "penstock", "check", "loop.toml", "-p", "mine.py:Mine"]
+    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert (folder / "started").read_text() == "yes"
+    running.send_signal(signal.SIGINT)
+    printed, complained = running.communicate(timeout=60)
+    assert running.returncode == 3, complained
+    assert "stopped at Ctrl-C" in printed
+    assert "states, " in printed
+    assert "Traceback" not in complained
 
 
 @pytest.mark.parametrize(

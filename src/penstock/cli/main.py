@@ -33,10 +33,11 @@ def main() -> None:
         sys.exit(done.exit_code)
     except click.ClickException as error:
         _say(error.format_message())
+    except PropertyFault as fault:
+        click.echo(fault.traceback, err=True)
+        _say(str(fault))
     except (PenstockError, ComponentRaised) as error:
         _say(str(error))
-    except PropertyFault as fault:
-        _say(str(fault))
     except (KeyboardInterrupt, click.Abort):
         click.echo("penstock: stopped.", err=True)
         sys.exit(STOPPED)

@@ -45,10 +45,11 @@ class Live:
 def progress_line(outcome: Outcome) -> str:
     """Return how far a search is, in one line."""
     found = f", {len(outcome.violations)} violations" if outcome.violations else ""
+    judged = sum(1 for times in outcome.exercised.values() if times)
     return (
         f"{outcome.states:,} states, {outcome.transitions:,} transitions "
         f"({outcome.transitions_per_s:,.0f}/s), depth {outcome.depth}, {peak_rss_mb()} MB, "
-        f"{outcome.seconds:.0f} s{found}"
+        f"{outcome.seconds:.0f} s, {judged} of {len(outcome.exercised)} properties exercised{found}"
     )
 
 

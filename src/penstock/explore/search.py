@@ -146,6 +146,7 @@ class Search:
         outcome.seconds = time.monotonic() - self._started
         outcome.states = len(self.parents)
         if self._progress is not None:
+            outcome.exercised = self._exercised()
             self._progress(outcome)
         if bounds.states is not None and outcome.states >= bounds.states:
             raise Stop(f"{bounds.states} states")
@@ -216,15 +217,16 @@ class Search:
             transitions.append(entry.transition)
         return tuple(transitions)
 
+    def _exercised(self) -> dict[str, int]:
+        return dict(zip((p.name for p in self.cells.properties), self.cells.exercised, strict=True))
+
     def finish(self, stopped_by: str = "") -> Outcome:
         """Close the books."""
         outcome = self.outcome
         outcome.seconds = time.monotonic() - self._started
         outcome.states = len(self.parents)
         outcome.peak_rss_mb = peak_rss_mb()
-        outcome.exercised = dict(
-            zip((p.name for p in self.cells.properties), self.cells.exercised, strict=True)
-        )
+        outcome.exercised = self._exercised()
         outcome.stopped_by = stopped_by
         if outcome.violations:
             outcome.result = "violation"
