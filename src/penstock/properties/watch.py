@@ -8,7 +8,8 @@ from typing import Any
 
 from penstock.properties.base import UPHELD, Property, Violated, ask
 from penstock.world.network import Network
-from penstock.world.transition import Record
+from penstock.world.signals import FABRIC
+from penstock.world.transition import ACT, Record
 
 
 class Watch:
@@ -30,6 +31,7 @@ class Watch:
     def observe(self, record: Record, states: Mapping[str, Any]) -> dict[str, str]:
         """Take in a step and the states after it; return the properties newly broken, with how."""
         found: dict[str, str] = {}
+        record = _as_in_a_search(record)
         for index, watcher in enumerate(self.properties):
             if watcher.name in self.broken:
                 continue
@@ -56,3 +58,14 @@ class Watch:
                 found[watcher.name] = str(violated)
         self.broken |= found
         return found
+
+
+def _as_in_a_search(record: Record) -> Record:
+    """Return a record without what was lost on a wire as it was cut.
+
+    That depends on the channels of others, so a search, whose steps are local, does not show it to
+    properties; a run must not show them more, or a finding could fail to be confirmed.
+    """
+    if record.node != FABRIC or record.transition.verb != ACT:
+        return record
+    return record._replace(lost=(), events=tuple(event for event in record.events if event.kind != "lost"))
