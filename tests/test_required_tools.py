@@ -29,5 +29,5 @@ def test_a_program_is_found_among_the_daemons_too(
 ) -> None:
     daemon = tmp_path / "penstock-daemon"
     daemon.touch(mode=0o755)
-    monkeypatch.setattr("conftest.SYSTEM_FOLDERS", (str(tmp_path),))
+    monkeypatch.setitem(require_tool.__globals__, "SYSTEM_FOLDERS", (str(tmp_path),))
     assert require_tool("penstock-daemon", package="nothing") == daemon

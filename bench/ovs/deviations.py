@@ -249,6 +249,7 @@ NOT_GENERATED: Final = {
     "virtual-meters": "OVS can meter what goes to the controller; the model refuses such meters.",
     "own-table": "OVS shows entries of its own in table 254, and to whoever asks for all bits of cookie 0.",
     "group-twice": "OVS 3.1.0 dies of an assertion when a group goes that one entry refers to twice.",
+    "afresh-with-set": "OVS 3.1.0 dies of an assertion when a packet with a long action set recirculates.",
     "labels-in-buckets": "After a bucket that puts an MPLS label on, OVS has lost the packet's headers.",
     "slave-misspells": "OVS refuses a slave before it reads the message, the model after.",
     "set-unknown-field": "To a set-field of a field it does not know OVS answers by accident of a hash.",

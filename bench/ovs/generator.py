@@ -6,7 +6,9 @@ keeps one priority, its own, for a whole program.  The exception is a priority t
 matches share but that is only ever added with CHECK_OVERLAP.
 
 Which kinds of step a program has, and how often, is drawn first (`_mood`): programs that do a few
-things a lot find more than programs that do everything a little.
+things a lot find more than programs that do everything a little.  A program either writes to
+action sets or has Open vSwitch look at packets afresh (select groups, last labels popped), because
+the two together kill it.
 """
 
 from __future__ import annotations
@@ -42,8 +44,9 @@ from bench.ovs.rules import (
     draw_cookie_filter,
     draw_instructions,
     draw_match,
+    keep_in_sight,
 )
-from penstock.openflow.actions import ApplyActions, Instruction, Output
+from penstock.openflow.actions import ApplyActions, Instruction, Output, WriteActions
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
     ALL_GROUPS,
@@ -105,6 +108,7 @@ class _Writer:
         self.generation = rng.choice((0, 5, (1 << 64) - 3))
         self.waits = 0
         self.ranked = False
+        self.writes = not self.v10 and rng.random() < 0.6
 
     def write(self) -> Program:
         rng = self.rng
@@ -184,7 +188,12 @@ class _Writer:
         return [*GROUPS] if self.rng.random() < 0.05 else [*self.groups]
 
     def instructions(self, match: Match, table: int) -> tuple[Instruction, ...]:
-        return draw_instructions(self.rng, match, self.v10, table, self.some_groups())
+        drawn = draw_instructions(self.rng, match, self.v10, table, self.some_groups())
+        if not self.writes:
+            return tuple(i for i in drawn if not isinstance(i, WriteActions))
+        return tuple(
+            ApplyActions(keep_in_sight(i.actions)) if isinstance(i, ApplyActions) else i for i in drawn
+        )
 
     def some_flags(self) -> int:
         rng, flags = self.rng, 0
@@ -291,7 +300,9 @@ class _Writer:
         rng = self.rng
         port = rng.choice(PORTS)
         bits = [PortConfig.NO_FLOOD, PortConfig.NO_FWD, PortConfig.NO_RECV, PortConfig.NO_PACKET_IN]
-        if not self.v10:
+        if self.v10:
+            bits += [PortConfig.NO_RECV_STP, PortConfig.NO_STP]
+        else:
             bits.remove(PortConfig.NO_FLOOD)
         if port != CARRIER_PORT:
             bits += [PortConfig.DOWN, PortConfig.DOWN]
@@ -356,7 +367,7 @@ class _Writer:
             self.tell(GroupMod(GroupCommand.DELETE, GroupType.ALL, group))
             self.groups = {} if group == ALL_GROUPS else {g: t for g, t in self.groups.items() if g != group}
             return
-        kind = rng.choice(tuple(GroupType))
+        kind = rng.choice([kind for kind in GroupType if kind != GroupType.SELECT or not self.writes])
         command = GroupCommand.MODIFY if group in self.groups and roll < 0.9 else GroupCommand.ADD
         self.tell(GroupMod(command, kind, group, self._buckets(kind, group)))
         self.groups[group] = kind
@@ -367,6 +378,8 @@ class _Writer:
         later = [other for other in self.groups if other > group]
         count = 1 if kind == GroupType.INDIRECT else rng.choice((0, 1, 2, 2, 3))
         lists = [draw_bucket(rng, [*later]) for _ in range(count)]
+        if self.writes:
+            lists = [keep_in_sight(actions) for actions in lists]
         if kind == GroupType.SELECT:
             alike = lists[0] if lists else ()
             return tuple(Bucket(alike, weight=rng.choice((1, 1, 5))) for _ in lists)

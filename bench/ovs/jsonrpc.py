@@ -7,6 +7,7 @@ command, which is what makes thousands of commands a second possible.
 
 from __future__ import annotations
 
+import codecs
 import json
 import socket
 from collections.abc import Callable
@@ -27,6 +28,8 @@ class JsonRpc:
         self._socket.settimeout(timeout)
         self._socket.connect(path)
         self._decoder = json.JSONDecoder()
+        # Open vSwitch quotes names and packets as they are, which need not be UTF-8.
+        self._letters = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._text = ""
         self._next_id = 0
         self._why_gone = why_gone
@@ -79,7 +82,7 @@ class JsonRpc:
                 message, end = self._decoder.raw_decode(self._text)
             except ValueError:
                 data = self._receive_some()
-                self._text = (self._text + data.decode()).lstrip()
+                self._text = (self._text + self._letters.decode(data)).lstrip()
                 continue
             self._text = self._text[end:].lstrip()
             answer: dict[str, Any] = message

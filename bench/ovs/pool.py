@@ -56,11 +56,12 @@ from penstock.world.packet import (
 )
 
 MACS: Final = tuple(mac(f"00:00:00:00:00:0{n}") for n in (1, 2, 3))
-GROUP_MACS: Final = (BROADCAST_MAC, mac("01:00:5e:00:00:01"))
+GROUP_MACS: Final = (BROADCAST_MAC, mac("01:00:5e:00:00:01"), mac("01:80:c2:00:00:00"))
 IPS: Final = tuple(map(ipv4, ("10.0.0.1", "10.0.0.2", "10.0.1.3")))
 IP6S: Final = tuple(map(ipv6, ("2001:db8::1", "2001:db8::2", "fe80::3")))
 TRANSPORT_PORTS: Final = (80, 53, 5000)
 VLANS: Final = (1, 10, 4095)
+_ETH_RARP: Final = 0x8035
 LABELS: Final = (16, 1000)
 DSCPS: Final = (0, 10, 46)
 
@@ -141,7 +142,7 @@ def _ipv6(rng: Random, protocol: int, payload: TCP | UDP | ICMPv6 | bytes, **mor
         "ip_ecn": ecn,
         "ipv6_flabel": rng.choice((0, 0x12345)),
     }
-    extensions = (ExtensionHeader(0, bytes((0, 1, 4, 0, 0, 0, 0))),) if rng.random() < 0.15 else ()
+    extensions = _EXTENSIONS[rng.randrange(len(_EXTENSIONS))] if rng.random() < 0.25 else ()
     datagram = IPv6(
         fields["ipv6_src"],
         fields["ipv6_dst"],
@@ -153,6 +154,19 @@ def _ipv6(rng: Random, protocol: int, payload: TCP | UDP | ICMPv6 | bytes, **mor
         extensions,
     )
     return _frame(fields, datagram), fields | more
+
+
+_EXTENSIONS: Final = (
+    (ExtensionHeader(0, bytes((0, 1, 4, 0, 0, 0, 0))),),
+    (ExtensionHeader(0, bytes(7)), ExtensionHeader(60, bytes(7))),
+    (ExtensionHeader(43, bytes((0, 0, 1, 0, 0, 0, 0))),),
+    (ExtensionHeader(43, bytes((0, 0, 0, 0, 0, 0, 0))),),
+    (ExtensionHeader(44, bytes((0, 0, 1, 0, 0, 0, 7))),),
+    (ExtensionHeader(44, bytes((0, 0, 40, 0, 0, 0, 7))),),
+    (ExtensionHeader(44, bytes((0, 0, 0, 0, 0, 0, 7))),),
+    (ExtensionHeader(51, bytes((0, 0, 0, 0, 0, 0, 7))),),
+)
+"""Hop-by-hop and destination options, routing with and without a way to go, fragments, authentication."""
 
 
 def _ports(rng: Random) -> tuple[int, int]:
@@ -224,7 +238,7 @@ def _neighbour(rng: Random) -> _Made:
 
 
 def _arp(rng: Random) -> _Made:
-    fields = _link(rng, ETH_ARP)
+    fields = _link(rng, ETH_ARP if rng.random() < 0.9 else _ETH_RARP)
     fields |= {
         "arp_op": rng.choice((1, 2)),
         "arp_spa": rng.choice(IPS),
@@ -233,7 +247,11 @@ def _arp(rng: Random) -> _Made:
         "arp_tha": rng.choice((0, *MACS)),
     }
     names = ("arp_op", "arp_sha", "arp_spa", "arp_tha", "arp_tpa")
-    return _frame(fields, ARP(*(fields[name] for name in names))), fields
+    payload = ARP(*(fields[name] for name in names))
+    if fields["eth_type"] == ETH_ARP:
+        return _frame(fields, payload), fields
+    link = {name: fields[name] for name in ("eth_dst", "eth_src", "eth_type")}
+    return _frame(link, payload), link
 
 
 def _lldp(rng: Random) -> _Made:
@@ -261,7 +279,7 @@ def _mpls(rng: Random) -> _Made:
 
 def _tagged(rng: Random, frame: Ethernet, fields: dict[str, int]) -> _Made:
     vid, pcp = rng.choice(VLANS), rng.choice((0, 3, 7))
-    outer = VlanTag(vid, pcp, tpid=ETH_VLAN if rng.random() < 0.85 else ETH_QINQ)
+    outer = VlanTag(vid, pcp, rng.choice((0, 0, 0, 1)), ETH_VLAN if rng.random() < 0.85 else ETH_QINQ)
     seen = {"vlan_vid": VID_PRESENT | vid, "vlan_pcp": pcp}
     if rng.random() < 0.2:
         tagged = replace(frame, tags=(outer, VlanTag(rng.choice(VLANS), 1)))

@@ -95,7 +95,7 @@ def draw_match(rng: Random, given: Sample, v10: bool, table: int = 0) -> Match:
     for name in sorted(wanted, key=lambda name: BY_NAME[name].number, reverse=True):
         wanted |= {needed for needed, _ in BY_NAME[name].needs}
         wanted |= {deeper for needed, _ in BY_NAME[name].needs for deeper, _ in BY_NAME[needed].needs}
-    terms = [_term(rng, name, fields[name], v10) for name in wanted if name in fields]
+    terms = [_term(rng, name, fields[name], v10) for name in fields if name in wanted]
     if "vlan_vid" not in fields and rng.random() < 0.1:
         terms.append(Term("vlan_vid", 0, BY_NAME["vlan_vid"].full))
     if rng.random() < 0.3:
@@ -262,6 +262,11 @@ def _v13_changes(rng: Random, match: Match) -> list[Action]:
         label: list[Action] = [PushMpls(ETH_MPLS)]
         return [*label, SetField("mpls_label", rng.choice(LABELS))] if rng.random() < 0.5 else label
     return [rng.choice((PopVlan(), DecNwTtl(), CopyTtlOut(), PopMpls(ETH_IPV4), SetQueue(1)))]
+
+
+def keep_in_sight(actions: tuple[Action, ...]) -> tuple[Action, ...]:
+    """Return actions after which no packet has to be looked at afresh: below a label is a label."""
+    return tuple(PopMpls(ETH_MPLS) if isinstance(action, PopMpls) else action for action in actions)
 
 
 def draw_bucket(rng: Random, groups: list[int]) -> tuple[Action, ...]:

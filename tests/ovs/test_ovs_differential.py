@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from bench.ovs.comparison import view
 from bench.ovs.difftest import DifferentialTest, Disagreement
 from bench.ovs.generator import generate
 from bench.ovs.instance import OpenVSwitch
@@ -61,7 +62,7 @@ class TestAgreement:
     def test_the_same_program_shows_the_same_on_open_vswitch_each_time(self, ovs: OpenVSwitch) -> None:
         for seed in range(6):
             program = generate(seed)
-            assert list(run_on_ovs(ovs, program)) == list(run_on_ovs(ovs, program))
+            assert [*map(view, run_on_ovs(ovs, program))] == [*map(view, run_on_ovs(ovs, program))]
 
 
 Change = Callable[[Any], Any]

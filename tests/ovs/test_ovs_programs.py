@@ -1,5 +1,8 @@
 """Random programs: the same for a seed, about everything, and never asking for what is not decided."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -16,7 +19,16 @@ from bench.ovs.programs import (
     Wait,
 )
 
-from penstock.openflow.actions import ApplyActions, Group, Instruction, Output, PushMpls, WriteActions
+from penstock.openflow.actions import (
+    ApplyActions,
+    Group,
+    Instruction,
+    Output,
+    PopMpls,
+    PushMpls,
+    WriteActions,
+)
+from penstock.openflow.fields import ETH_MPLS
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
     V10,
@@ -145,6 +157,19 @@ def test_nothing_is_generated_that_open_vswitch_cannot_bear() -> None:
                 assert not any(isinstance(a, PushMpls) for bucket in buckets for a in bucket.actions)
 
 
+def test_no_program_has_both_action_sets_and_packets_to_be_looked_at_afresh() -> None:
+    for program in PROGRAMS:
+        instructions = [i for message in flow_mods(program) for i in message.instructions]
+        lists = [i.actions for i in instructions if isinstance(i, ApplyActions)]
+        mods = [step.message for step in program.steps if isinstance(step, Tell)]
+        groups = [message for message in mods if isinstance(message, GroupMod)]
+        lists += [bucket.actions for message in groups for bucket in message.buckets]
+        spread = any(message.type == GroupType.SELECT and message.buckets for message in groups)
+        popped = any(isinstance(a, PopMpls) and a.ethertype != ETH_MPLS for actions in lists for a in actions)
+        written = any(isinstance(i, WriteActions) and len(i.actions) > 1 for i in instructions)
+        assert not (written and (spread or popped))
+
+
 def test_every_step_can_be_told_in_words() -> None:
     for program in PROGRAMS[:100]:
         for step in program.steps:
@@ -155,3 +180,18 @@ def test_every_step_can_be_told_in_words() -> None:
                     assert words.startswith(f"on port {port} arrives")
                 case Tell(controller=controller) | TellBytes(controller=controller):
                     assert words.startswith(f"{controller} sends")
+
+
+def test_a_seed_means_the_same_programs_whatever_the_hash_seed() -> None:
+    code = "from bench.ovs.generator import generate; print([generate(seed) for seed in range(40)])"
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1")
+    ]
+    assert printed[0] == printed[1]

@@ -75,10 +75,17 @@ class Term(NamedTuple):
 Given = int | str | tuple[int | str, int | str]
 
 
+def _whole_number(text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise PenstockError(f"{text!r} is no whole number: write it as 80 or 0x800.") from None
+
+
 def _number(field: Field, given: int | str) -> int:
     if isinstance(given, str):
-        parser = _PARSERS.get(field.kind)
-        value = parser(given) if parser else int(given, 0)
+        parser = _PARSERS.get(field.kind, _whole_number)
+        value = parser(given)
     else:
         value = given
     if not 0 <= value <= field.full:
@@ -96,6 +103,10 @@ def _term(field: Field, given: Given) -> Term:
         return Term(field.name, _number(field, given[0]), _number(field, given[1]))
     if isinstance(given, str) and "/" in given:
         address, _, length = given.partition("/")
+        if not length.isdecimal() or int(length) > field.bits:
+            raise PenstockError(
+                f"{given!r} has no prefix that fits {field.name}: give 0 to {field.bits} bits."
+            )
         return Term(field.name, _number(field, address), _prefix_mask(field, int(length)))
     return Term(field.name, _number(field, given), field.full)
 

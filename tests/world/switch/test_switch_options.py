@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.openflow.actions import ApplyActions, Output
+from penstock.openflow.actions import ApplyActions, Group, Output, PushMpls, PushVlan, SetTransportSrc
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
     NO_BUFFER,
@@ -15,6 +15,7 @@ from penstock.openflow.messages import (
     V13,
     BarrierReply,
     BarrierRequest,
+    Bucket,
     EchoReply,
     EchoRequest,
     Error,
@@ -23,6 +24,9 @@ from penstock.openflow.messages import (
     FlowMod,
     FlowRemoved,
     FlowRemovedReason,
+    GroupCommand,
+    GroupMod,
+    GroupType,
     Hello,
     PacketIn,
     PacketOut,
@@ -303,3 +307,107 @@ class TestBadInput:
         refused = messages(s1.tell(StatsRequest(FlowRequest(table_id=9))))[0]
         assert isinstance(refused, Error)
         assert refused.name(V13) == "bad-table-id"
+
+
+class TestTwoControllersUnderReordering:
+    """Barriers are between a switch and one controller; they do not hold up another's orders."""
+
+    def driver(self) -> Driver:
+        return Driver(SwitchOptions(reorder="between-barriers"), ("c0", "c1"))
+
+    def test_a_barrier_waits_only_for_its_own_controller(self) -> None:
+        s1 = self.driver()
+        s1.tell(add(1, 2), "c0")
+        assert messages(s1.tell(BarrierRequest(xid=5), "c1")) == [BarrierReply(xid=5)]
+        assert len(s1.actions()) == 1
+
+    def test_orders_that_read_alike_are_both_there(self) -> None:
+        s1 = self.driver()
+        s1.tell(add(1, 2, hard_timeout=1))
+        s1.tell(add(1, 2, hard_timeout=2))
+        assert len(s1.actions()) == 2
+        s1.act(s1.actions()[1])
+        assert len(s1.actions()) == 1
+
+    def test_the_order_of_arrival_between_barriers_leaves_no_trace(self) -> None:
+        one, other = self.driver(), self.driver()
+        one.tell(add(1, 2))
+        one.tell(add(2, 3))
+        other.tell(add(2, 3))
+        other.tell(add(1, 2))
+        assert one.state == other.state
+
+    def test_a_new_session_does_not_get_the_old_one_s_barrier_reply(self) -> None:
+        s1 = self.driver()
+        s1.tell(add(1, 2))
+        s1.tell(BarrierRequest(xid=9))
+        s1.signal(Carrier("c0", up=False))
+        s1.signal(Carrier("c0", up=True))
+        assert s1.act(s1.actions()[0]) == ()
+        assert s1.rules() == ["priority=1 in_port=1 -> output:2"]
+
+
+class TestHostileOrders:
+    """Nothing a controller or a frame says makes the switch raise or go on for ever."""
+
+    def test_a_group_that_watches_itself_is_dead(self) -> None:
+        s1 = Driver()
+        watching = Bucket((Output(2),), watch_group=7)
+        s1.tell(GroupMod(GroupCommand.ADD, GroupType.FAST_FAILOVER, 7, (watching, watching)))
+        s1.tell(FlowMod(FlowCommand.ADD, instructions=(ApplyActions((Group(7),)),)))
+        assert s1.frame(1) == ()
+
+    def test_groups_that_multiply_a_packet_end(self) -> None:
+        s1 = Driver()
+        for number in range(30, 0, -1):
+            inner = Group(number + 1) if number < 30 else Output(2)
+            buckets = (Bucket((inner,)), Bucket((inner,)))
+            s1.tell(GroupMod(GroupCommand.ADD, GroupType.ALL, number, buckets))
+        s1.tell(FlowMod(FlowCommand.ADD, instructions=(ApplyActions((Group(1),)),)))
+        assert s1.frame(1) == ()
+
+    def test_a_packet_too_short_for_a_frame_is_not_sent(self) -> None:
+        s1 = Driver()
+        for actions in [(PushMpls(0x8847), Output(1)), (PushVlan(0x8100), Output(1)), (Output(1),)]:
+            assert [type(m) for m in messages(s1.tell(PacketOut(NO_BUFFER, 2, actions, b"x" * 13)))] == []
+
+    def test_a_buffered_packet_that_would_go_round_in_circles_is_dropped(self) -> None:
+        s1 = Driver(SwitchOptions(version=V10, buffers=1))
+        s1.frame(1)
+        sent = messages(s1.tell(add(5, PortNo.TABLE, buffer_id=0)))
+        assert all(isinstance(message, Error) for message in sent)
+
+    def test_a_transport_header_cut_short_is_left_alone(self) -> None:
+        s1 = Driver(SwitchOptions(version=V10))
+        s1.tell(
+            FlowMod(
+                FlowCommand.ADD, instructions=(ApplyActions((SetTransportSrc(9), Output(2))),), priority=1
+            )
+        )
+        ip = bytes.fromhex("4500001800000000400600000102030405060708")
+        for protocol in (6, 17, 132):
+            header = ip[:9] + bytes([protocol]) + ip[10:]
+            frame = bytes.fromhex("0000000000020000000000010800") + header + b"\0\1\0\2"
+            assert [len(message.data) for message in messages(s1.frame(1, frame))] == [len(frame)]
+
+    def test_a_refused_packet_out_leaves_its_packet_in_the_buffer(self) -> None:
+        s1 = Driver(SwitchOptions(version=V10, buffers=1))
+        s1.frame(1)
+        refused = messages(s1.tell(PacketOut(0, 1, (Output(PortNo.ANY),))))[0]
+        assert isinstance(refused, Error)
+        assert s1.tell(PacketOut(0, 1, (Output(2),))) == (Send(2, Frame(FRAME, "h1#1")),)
+
+    def test_two_instructions_of_one_kind_are_refused(self) -> None:
+        s1 = Driver()
+        twice = (ApplyActions((Output(1),)), ApplyActions((Output(2),)))
+        refused = messages(s1.tell(FlowMod(FlowCommand.ADD, instructions=twice)))[0]
+        assert isinstance(refused, Error)
+        assert s1.rules() == []
+
+
+def test_an_idle_timeout_counts_from_the_last_use_also_where_packets_are_not_counted() -> None:
+    s1 = Driver(SwitchOptions(counters=False))
+    s1.tell(add(1, 2, idle_timeout=5))
+    s1._took(s1.switch.advance(s1.state, 4000))
+    s1.frame(1)
+    assert s1.switch.deadline(s1.state) == 9000

@@ -124,7 +124,9 @@ class Host:
         return Turn(memory)
 
     def accepts(self, packet: Ethernet) -> bool:
-        """Tell whether a frame is for this host: to its own address or to everybody."""
+        """Tell whether a frame is for this host: untagged, and to its own address or to everybody."""
+        if packet.tags:
+            return False
         if packet.dst != self.mac and packet.dst != BROADCAST_MAC:
             return False
         return not isinstance(packet.payload, IPv4) or packet.payload.dst == self.ip

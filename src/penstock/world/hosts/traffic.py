@@ -102,7 +102,8 @@ class Server(Host):
 
     def hear(self, memory: tuple[Ethernet, ...], packet: Ethernet) -> Turn:
         """Keep a request for later."""
-        return Turn((*memory, packet)) if packet.find(UDP) else Turn(memory)
+        asked = isinstance(packet.payload, IPv4) and packet.find(UDP) is not None
+        return Turn((*memory, packet)) if asked else Turn(memory)
 
 
 def _turned_round(request: Ethernet, mac: int) -> Ethernet:

@@ -91,11 +91,13 @@ def _allowed(field: Field, match: Match) -> bool:
 
 def check_forms(instructions: tuple[Instruction, ...]) -> None:
     """Refuse instructions that are wrong in themselves."""
+    if len({type(instruction) for instruction in instructions}) < len(instructions):
+        raise Refused(Refusal.INSTRUCTION_UNSUPPORTED, "an entry has one instruction of each kind")
     for instruction in instructions:
         if isinstance(instruction, ExperimenterInstruction):
             raise Refused(Refusal.INSTRUCTION_BAD_EXPERIMENTER)
         if isinstance(instruction, ApplyActions | WriteActions):
-            _check_forms(instruction.actions)
+            check_action_forms(instruction.actions)
 
 
 def check_instructions(turn: Turn, instructions: tuple[Instruction, ...], match: Match, table: int) -> None:
@@ -136,21 +138,15 @@ def check_groups(turn: Turn, actions: tuple[Action, ...]) -> None:
 
 
 def check_actions(turn: Turn, actions: tuple[Action, ...], match: Match) -> None:
-    """Refuse a plain list of actions, as a packet-out has one."""
-    _check_forms(actions)
+    """Refuse a plain list of actions, as a packet-out has one, for what does not fit the packet."""
     consistency = _Consistency(match, turn.version != V10)
     consistency.check(actions)
     consistency.settle()
     check_groups(turn, actions)
 
 
-def check_bucket(actions: tuple[Action, ...]) -> None:
-    """Refuse a bucket's actions for what is wrong with them whatever the packet."""
-    _check_forms(actions)
-
-
-def _check_forms(actions: tuple[Action, ...]) -> None:
-    """Refuse actions that are wrong in themselves."""
+def check_action_forms(actions: tuple[Action, ...]) -> None:
+    """Refuse actions that are wrong in themselves, whatever the packet."""
     for action in actions:
         match action:
             case ExperimenterAction(vendor, _):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from penstock.errors import PenstockError
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
     ALL_TABLES,
@@ -42,17 +43,22 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.stats import StatsReply, StatsRequest, TableFeaturesRequest
+from penstock.openflow.wire import encode
 from penstock.world.frame import Frame
 from penstock.world.switch import flow_mods, pipeline, reports
-from penstock.world.switch.checks import check_actions
+from penstock.world.switch.checks import check_action_forms, check_actions
 from penstock.world.switch.group_mods import apply_group_mod, apply_meter_mod
 from penstock.world.switch.headers import read
 from penstock.world.switch.state import OWN_TABLE, Buffered, Session
 from penstock.world.switch.turn import Turn
 
-_CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod, SetAsync)
+_CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod)
 """What a slave controller may not send (specification 1.3 §6.3.4); its own async settings it may."""
 
+_QUOTED: Final = 64
+"""How many bytes of a refused message go into the error."""
+
+_LAST_PHYSICAL: Final = 0xFF00
 _FRAGMENT_MODES: Final = 0b011
 _REASSEMBLE: Final = 0b010
 _INVALID_TTL: Final = 0b100
@@ -79,18 +85,20 @@ def handle(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
         refuse(turn, controller, refused.refusal, message)
 
 
-def refuse(
-    turn: Turn, controller: str, refusal: Refusal, message: OpenFlowMessage, data: bytes = b""
-) -> None:
-    """Answer a message with an error."""
+def refuse(turn: Turn, controller: str, refusal: Refusal, message: OpenFlowMessage) -> None:
+    """Answer a message with an error that quotes its beginning (specification 1.3 §7.5.4)."""
     kind, code = refusal.code(turn.version)
     turn.note("refused", refusal.name.lower().replace("_", "-"), type(message).__name__)
-    turn.reply(controller, Error(kind, code, data, xid=message.xid))
+    try:
+        quoted = encode(message, turn.version)[:_QUOTED]
+    except PenstockError:
+        quoted = b""  # a message that this version cannot even write
+    turn.reply(controller, Error(kind, code, quoted, xid=message.xid))
 
 
 def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
     session = turn.state.sessions[controller]
-    if session.role == Role.SLAVE and isinstance(message, _CHANGES) and not isinstance(message, SetAsync):
+    if session.role == Role.SLAVE and isinstance(message, _CHANGES):
         raise Refused(Refusal.IS_SLAVE, "a slave may not change anything")
     xid = message.xid
     match message:
@@ -177,26 +185,32 @@ def _hello(turn: Turn, controller: str, session: Session, message: Hello) -> Non
 def _flow_mod(turn: Turn, message: FlowMod) -> None:
     flow_mods.apply(turn, message)
     if message.buffer_id != NO_BUFFER and message.command <= 2:
-        pipeline.resend(turn, _take_buffer(turn, message.buffer_id))
+        kept = _buffered(turn, message.buffer_id)
+        turn.change(buffers=turn.state.buffers.without(message.buffer_id))
+        pipeline.resend(turn, kept)
 
 
-def _take_buffer(turn: Turn, number: int) -> Buffered:
+def _buffered(turn: Turn, number: int) -> Buffered:
     kept = turn.state.buffers.get(number)
     if kept is None:
         raise Refused(Refusal.BUFFER_UNKNOWN, f"there is no packet in buffer {number:#x}")
-    turn.change(buffers=turn.state.buffers.without(number))
     return kept
 
 
 def _packet_out(turn: Turn, message: PacketOut) -> None:
     in_port = message.in_port
-    if in_port >= 0xFF00 and in_port not in (PortNo.LOCAL, PortNo.ANY, PortNo.CONTROLLER):
+    if _LAST_PHYSICAL <= in_port < PortNo.MAX:
+        raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{in_port:#x} is no port's number")
+    check_action_forms(message.actions)
+    if in_port >= _LAST_PHYSICAL and in_port not in (PortNo.LOCAL, PortNo.ANY, PortNo.CONTROLLER):
         raise Refused(Refusal.BAD_PORT, f"{in_port:#x} is no port a packet comes in by")
     if message.buffer_id != NO_BUFFER:
-        frame = _take_buffer(turn, message.buffer_id).frame
+        frame = _buffered(turn, message.buffer_id).frame
     else:
         frame = Frame(message.data, message.tag)
     check_actions(turn, message.actions, _match_of(frame))
+    if message.buffer_id != NO_BUFFER:
+        turn.change(buffers=turn.state.buffers.without(message.buffer_id))
     pipeline.send_out(turn, frame, in_port, message.actions)
 
 

@@ -22,7 +22,7 @@ from penstock.openflow.messages import (
     PortNo,
 )
 from penstock.openflow.refusals import Refusal, Refused
-from penstock.world.switch.checks import check_bucket
+from penstock.world.switch.checks import check_action_forms
 from penstock.world.switch.flow_mods import remove_users_of_group, remove_users_of_meter
 from penstock.world.switch.state import GroupEntry, MeterEntry
 from penstock.world.switch.turn import Turn
@@ -48,7 +48,7 @@ def apply_group_mod(turn: Turn, message: GroupMod) -> None:
 
 def _check_group(message: GroupMod) -> None:
     for bucket in message.buckets:
-        check_bucket(bucket.actions)
+        check_action_forms(bucket.actions)
     deleting = message.command == GroupCommand.DELETE
     if deleting and message.buckets:
         raise Refused(Refusal.GROUP_INVALID, "a delete has no buckets")

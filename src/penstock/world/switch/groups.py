@@ -13,9 +13,6 @@ from penstock.world.switch.rewriting import Packet
 from penstock.world.switch.state import GroupEntry
 from penstock.world.switch.turn import Turn
 
-DEEPEST_WATCH: Final = 128
-"""How many groups deep one bucket's liveness is followed."""
-
 _HASHED: Final = (
     *("eth_src", "eth_dst", "eth_type", "ip_proto", "ipv4_src", "ipv4_dst", "ipv6_src", "ipv6_dst"),
     *("tcp_src", "tcp_dst", "udp_src", "udp_dst", "sctp_src", "sctp_dst"),
@@ -26,7 +23,8 @@ def choose_buckets(turn: Turn, packet: Packet, group: GroupEntry) -> list[int]:
     """Return which of a group's buckets a packet goes to, by their places in the group."""
     if group.type in (GroupType.ALL, GroupType.INDIRECT):
         return list(range(len(group.buckets)))
-    live = [i for i, bucket in enumerate(group.buckets) if _is_live(turn, group, bucket, 0)]
+    lives = _Lives(turn)
+    live = [i for i, bucket in enumerate(group.buckets) if lives.bucket(group, bucket)]
     if group.type == GroupType.FAST_FAILOVER or not live:
         return live[:1]
     point = _flow_hash(packet) % sum(group.buckets[index].weight for index in live)
@@ -44,16 +42,30 @@ def _flow_hash(packet: Packet) -> int:
     return total
 
 
-def _is_live(turn: Turn, group: GroupEntry, bucket: Bucket, depth: int) -> bool:
-    """Tell whether a bucket may be used: what it watches is alive."""
-    if depth >= DEEPEST_WATCH or (group.type == GroupType.SELECT and bucket.weight == 0):
-        return False
-    if bucket.watch_port == PortNo.ANY and bucket.watch_group == ANY_GROUP:
-        return True
-    if bucket.watch_port == PortNo.CONTROLLER:
-        return any(session.up for session in turn.state.sessions.values())
-    status = turn.state.ports.get(bucket.watch_port)
-    if status is not None and status.usable:
-        return True
-    watched = turn.state.groups.get(bucket.watch_group)
-    return watched is not None and any(_is_live(turn, watched, inner, depth + 1) for inner in watched.buckets)
+class _Lives:
+    """Which groups are alive, each asked once: groups may watch each other, even themselves."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._known: dict[int, bool] = {}
+
+    def bucket(self, group: GroupEntry, bucket: Bucket) -> bool:
+        """Tell whether a bucket may be used: what it watches is alive."""
+        if group.type == GroupType.SELECT and bucket.weight == 0:
+            return False
+        if bucket.watch_port == PortNo.ANY and bucket.watch_group == ANY_GROUP:
+            return True
+        if bucket.watch_port == PortNo.CONTROLLER:
+            return any(session.up for session in self._turn.state.sessions.values())
+        status = self._turn.state.ports.get(bucket.watch_port)
+        return (status is not None and status.usable) or self._group(bucket.watch_group)
+
+    def _group(self, number: int) -> bool:
+        """Tell whether a group has a bucket alive; one that is being asked already is not."""
+        group = self._turn.state.groups.get(number)
+        if group is None:
+            return False
+        if number not in self._known:
+            self._known[number] = False
+            self._known[number] = any(self.bucket(group, bucket) for bucket in group.buckets)
+        return self._known[number]

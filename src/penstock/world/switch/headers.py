@@ -36,8 +36,10 @@ VLAN_TYPES: Final = (ETH_VLAN, ETH_QINQ)
 FRAGMENT_FIRST: Final = 1
 FRAGMENT_LATER: Final = 3
 
-_SKIPPABLE: Final = {0, 43, 60}
-_AUTHENTICATION, _FRAGMENT = 51, 44
+ROUTING, FRAGMENT, AUTHENTICATION = 43, 44, 51
+EXTENSIONS: Final = frozenset({0, 60, ROUTING, FRAGMENT, AUTHENTICATION})
+"""The IPv6 extension headers a switch looks through."""
+
 _SHORT: Final = Struct("!H")
 _WORD: Final = Struct("!I")
 _PORTS: Final = Struct("!HH")
@@ -176,19 +178,19 @@ class _Reader:
     def _extensions(self, protocol: int, at: int, end: int) -> tuple[int, int] | None:
         """Skip IPv6 extension headers; None where one is cut short."""
         frame = self.frame
-        while protocol in _SKIPPABLE or protocol in (_AUTHENTICATION, _FRAGMENT):
+        while protocol in EXTENSIONS:
             if end - at < 8:
                 return None
             following = frame[at]
-            if protocol == _FRAGMENT:
+            if protocol == FRAGMENT:
                 (offset,) = _SHORT.unpack_from(frame, at + 2)
                 if offset:
                     self.fragment = FRAGMENT_FIRST
                     if offset & 0xFFF8:
                         self.fragment = FRAGMENT_LATER
-                        return _FRAGMENT, at + 8
+                        return FRAGMENT, at + 8
                 length = 8
-            elif protocol == _AUTHENTICATION:
+            elif protocol == AUTHENTICATION:
                 length = (frame[at + 1] + 2) * 4
             else:
                 length = (frame[at + 1] + 1) * 8

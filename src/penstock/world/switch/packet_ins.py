@@ -29,7 +29,7 @@ def send_packet_in(
 
     Only a packet that is kept in a buffer is cut short.
     """
-    packet.settle()
+    packet.find_layers()
     data = bytes(packet.data)
 
     def wants(session: Session) -> bool:

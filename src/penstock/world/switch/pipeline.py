@@ -56,16 +56,19 @@ from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.frame import Frame
 from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.switch.groups import choose_buckets
-from penstock.world.switch.headers import TRANSPORT_PORTS
+from penstock.world.switch.headers import NOT_ETHERNET_II, TRANSPORT_PORTS
 from penstock.world.switch.labels import MOST_LABELS
 from penstock.world.switch.packet_ins import send_packet_in
 from penstock.world.switch.rewriting import Packet
-from penstock.world.switch.state import Buffered, TableUsage, Usage
+from penstock.world.switch.state import Buffered, PortStatus, TableUsage, Usage
 from penstock.world.switch.turn import Turn
 
 DROP_FRAGMENTS: Final = 1
 MATCH_FRAGMENTS: Final = 3
 SHORTEST_FRAME: Final = 14
+SPANNING_TREE: Final = 0x0180C2000000
+"""Where bridges send what they tell each other."""
+
 DEEPEST: Final = 64
 """How many groups deep, or times back to table 0, a packet may go; beyond that it is not forwarded."""
 
@@ -76,6 +79,15 @@ _SET_ORDER: Final = (PopVlan, PopMpls, PushMpls, PushVlan, DecNwTtl, DecMplsTtl)
 
 _SETTERS: Final = (SetField, SetNwTtl, SetMplsTtl, SetQueue, SetVlanVid, SetVlanPcp)
 _LINK_FIELDS: Final = frozenset({"eth_src", "eth_dst", "vlan_vid", "vlan_pcp", "metadata", "tunnel_id"})
+
+
+MOST_BUCKETS: Final = 16_384
+"""How many buckets one packet may go through; groups of groups could ask for any number."""
+
+SHORTEST: Final = 14
+"""The length of an Ethernet header, below which nothing is a frame."""
+
+HOPELESS: Final = "it goes round in circles, into too many buckets, or needs too many MPLS labels"
 
 
 class _NotForwarded(Exception):
@@ -106,8 +118,11 @@ class _Journey:
     by_rule: bool = True
     """Whether what is done now stands in the list of actions of a rule itself."""
     afresh: bool = False
+    looks: int = 0
     spread: bool = False
     depth: int = 0
+    buckets_left: list[int] = field(default_factory=lambda: [MOST_BUCKETS])
+    """How many buckets may still be run, for the packet and its copies together."""
 
 
 def _look_afresh(turn: Turn, journey: _Journey) -> None:
@@ -118,6 +133,7 @@ def _look_afresh(turn: Turn, journey: _Journey) -> None:
     packet.look_afresh()
     journey.size = len(packet.data)
     journey.by_rule = journey.afresh = True
+    journey.looks += 1
 
 
 def receive(turn: Turn, in_port: int, frame: Frame) -> None:
@@ -128,7 +144,7 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
         return
     turn.count_port(in_port, rx_packets=1, rx_bytes=len(frame.data))
     journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data))
-    if status.config & PortConfig.NO_RECV:
+    if _does_not_receive(status, journey.packet):
         if _is_dropped_fragment(turn, journey.packet):
             _count_table(turn, 0, matched=True)
         else:
@@ -138,15 +154,19 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
     try:
         _finish(turn, journey, lambda: _enter_tables(turn, journey))
     except _NotForwarded:
-        turn.note("dropped", frame.tag, in_port, "it goes round in circles or needs too many MPLS labels")
+        turn.note("dropped", frame.tag, in_port, HOPELESS)
 
 
 def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]) -> None:
     """Handle a packet that a controller has the switch send, or refuse to."""
-    status = turn.state.ports.get(in_port)
-    if status is not None and status.config & PortConfig.NO_RECV:
+    if len(frame.data) < SHORTEST:
+        turn.note("dropped", frame.tag, in_port, "it is too short for a frame")
         return
+    status = turn.state.ports.get(in_port)
     journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data), by_rule=False)
+    if status is not None and _does_not_receive(status, journey.packet):
+        turn.note("dropped", frame.tag, in_port, "the port does not receive")
+        return
     counted = {name: getattr(turn.state, name) for name in _COUNTERS}
     try:
         _finish(turn, journey, lambda: _perform(turn, journey, actions))
@@ -159,7 +179,17 @@ def resend(turn: Turn, kept: Buffered) -> None:
     """Send a buffered packet through the tables again, as after a flow-mod that names it."""
     data = kept.frame.data
     journey = _Journey(Packet(data, kept.in_port, kept.frame.tag), len(data))
-    _finish(turn, journey, lambda: _enter_tables(turn, journey))
+    try:
+        _finish(turn, journey, lambda: _enter_tables(turn, journey))
+    except _NotForwarded:
+        turn.note("dropped", kept.frame.tag, kept.in_port, HOPELESS)
+
+
+def _does_not_receive(status: PortStatus, packet: Packet) -> bool:
+    """Tell whether a port is configured not to take a packet; the spanning tree's have their own bit."""
+    to_bridges = packet.fields.get("eth_dst", 0) == SPANNING_TREE
+    spanning_tree = to_bridges and packet.ethertype == NOT_ETHERNET_II
+    return bool(status.config & (PortConfig.NO_RECV_STP if spanning_tree else PortConfig.NO_RECV))
 
 
 def _finish(turn: Turn, journey: _Journey, work: Callable[[], None]) -> None:
@@ -167,8 +197,7 @@ def _finish(turn: Turn, journey: _Journey, work: Callable[[], None]) -> None:
     before, ports = len(turn.sends), turn.state.port_usage
     try:
         work()
-        journey.by_rule = False
-        _perform(turn, journey, tuple(_in_order(journey.action_set)))
+        _run_action_set(turn, journey)
     except _NotForwarded:
         del turn.sends[before:]
         turn.change(port_usage=ports)
@@ -272,6 +301,12 @@ def _in_order(action_set: list[Action]) -> list[Action]:
     once = [last_of[kind] for kind in _SET_ORDER if kind in last_of]
     setters = [action for action in action_set if isinstance(action, _SETTERS)]
     return [*once, *setters, (groups or outputs)[-1]]
+
+
+def _run_action_set(turn: Turn, journey: _Journey) -> None:
+    actions = tuple(_in_order(journey.action_set))
+    journey.action_set, journey.by_rule = [], False
+    _perform(turn, journey, actions)
 
 
 def _perform(turn: Turn, journey: _Journey, actions: tuple[Action, ...]) -> None:
@@ -434,17 +469,27 @@ def _group(turn: Turn, journey: _Journey, group_id: int) -> None:
 
 
 def _run_bucket(turn: Turn, journey: _Journey, bucket: Bucket) -> None:
-    """Run a bucket's actions, an action set, on a copy of the packet."""
+    """Run a bucket's actions, an action set, on a copy of the packet.
+
+    A copy that is looked at afresh takes the packet's own action set along.
+    """
+    journey.buckets_left[0] -= 1
+    if journey.buckets_left[0] < 0:
+        raise _NotForwarded
     packet, depth = journey.packet.copy(), journey.depth + 1
-    branch = replace(journey, packet=packet, action_set=[], depth=depth, by_rule=False)
+    branch = replace(journey, packet=packet, depth=depth, by_rule=False)
     before, ports = len(turn.sends), turn.state.port_usage
     try:
         _perform(turn, branch, tuple(_in_order(list(bucket.actions))))
+        if branch.looks > journey.looks:
+            _run_action_set(turn, branch)
     except _TooManyLabels:
         del turn.sends[before:]
         turn.change(port_usage=ports)
     except _Lost:
         pass
+    if branch.looks == journey.looks:
+        journey.packet.resume_after(packet)
 
 
 def _count_group(turn: Turn, group_id: int, chosen: list[int], size: int) -> None:

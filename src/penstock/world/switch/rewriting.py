@@ -15,6 +15,7 @@ from penstock.openflow.fields import (
     ETH_ARP,
     ETH_IPV4,
     ETH_IPV6,
+    ETH_VLAN,
     FIELDS,
     IP_ICMP,
     IP_ICMPV6,
@@ -24,7 +25,15 @@ from penstock.openflow.fields import (
     VID_PRESENT,
 )
 from penstock.world.switch.checksum import adjusted, crc32c
-from penstock.world.switch.headers import FRAGMENT_LATER, VLAN_TYPES, read
+from penstock.world.switch.headers import (
+    AUTHENTICATION,
+    EXTENSIONS,
+    FRAGMENT,
+    FRAGMENT_LATER,
+    ROUTING,
+    VLAN_TYPES,
+    read,
+)
 from penstock.world.switch.labels import BOTTOM, MOST_LABELS, MPLS_TYPES, LabelStack, changes
 
 MOST_TAGS: Final = 2
@@ -44,6 +53,9 @@ _ARP_AT: Final = {
     "arp_tpa": (24, 4),
 }
 _TRANSPORTS: Final = {IP_TCP: "tcp", IP_UDP: "udp", IP_SCTP: "sctp"}
+_SHORTEST: Final = {IP_TCP: 20, IP_UDP: 8, IP_SCTP: 12, IP_ICMP: 8}
+"""How many bytes a transport's header has at least; a shorter one is left alone."""
+
 _TRANSPORT_FIELDS: Final = frozenset(
     f"{transport}_{end}" for transport in _TRANSPORTS.values() for end in ("src", "dst")
 )
@@ -106,6 +118,15 @@ class Packet:
         self.settle()
         self._read({name: self.fields.get(name, 0) for name in ("in_port", "metadata", "tunnel_id")})
 
+    def find_layers(self) -> None:
+        """Look where the layers begin in the bytes, as happens when a packet is shown to a controller.
+
+        Under a second tag nothing is found; what is then written to layers goes where they seem to be.
+        """
+        self.settle()
+        headers = read(bytes(self.data))
+        self._network, self._transport, self._end = headers.network, headers.transport, headers.end
+
     def copy(self) -> Packet:
         """Return a packet that can be changed without changing this one."""
         twin = object.__new__(Packet)
@@ -149,7 +170,9 @@ class Packet:
             self.data[at : at + 6] = value.to_bytes(6)
         elif field in ("vlan_vid", "vlan_pcp"):
             if not self.is_tagged:
-                return
+                if field == "vlan_pcp":
+                    return
+                self.push_vlan(ETH_VLAN)
             self._write_tag(field, value)
         elif field in _MPLS_FIELDS:
             if not self.is_mpls:
@@ -182,29 +205,34 @@ class Packet:
         tci = tci & 0xE000 | value & 0xFFF if field == "vlan_vid" else tci & 0xFFF | value << 13
         self._tags = ((tpid, tci), *inner)
 
+    def _is_one_with(self, field: str) -> bool:
+        """Tell whether the packet is of the kind that has a field of IP or above."""
+        if field == "nw_ttl":
+            return self.is_ip
+        if field in _TRANSPORT_FIELDS and self.fragment == FRAGMENT_LATER:
+            return False
+        if field in _ND_FIELDS and self.fields.get("icmpv6_code", 0):
+            return False
+        return all(self.fields.get(needed, 0) in values for needed, values in BY_NAME[field].needs)
+
     def _set_ip(self, field: str, value: int) -> bool:
         """Write a field of IP or above; say whether the packet is of the kind that has it."""
-        protocol = self.fields.get("ip_proto", 0)
-        if not self.is_ip:
+        if not self._is_one_with(field):
             return False
-        if not protocol or not self._transport:
+        protocol = self.fields.get("ip_proto", 0)
+        if not protocol:
             return True
         if field in ("ipv4_src", "ipv4_dst"):
-            if self.ethertype != ETH_IPV4:
-                return False
             self._set_ipv4_address(12 if field == "ipv4_src" else 16, value, protocol)
         elif field in ("ipv6_src", "ipv6_dst"):
-            if self.ethertype != ETH_IPV6:
-                return False
             self._set_ipv6_address(8 if field == "ipv6_src" else 24, value, protocol)
         elif field in ("ip_dscp", "ip_ecn", "nw_ttl", "ipv6_flabel"):
             self._set_ip_header(field, value)
         elif field in _TRANSPORT_FIELDS:
-            if self.fragment == FRAGMENT_LATER or _TRANSPORTS.get(protocol) != field.partition("_")[0]:
-                return False
             self._set_port(protocol, 0 if field.endswith("src") else 2, value)
         elif field in _ICMP_FIELDS:
-            self._patch(self._transport + field.endswith("code"), value.to_bytes(1), self._transport + 2)
+            if self._end - self._transport >= _SHORTEST[IP_ICMP]:
+                self._patch(self._transport + field.endswith("code"), value.to_bytes(1), self._transport + 2)
         elif field in _ND_FIELDS:
             self._set_neighbour(field, value)
         return True
@@ -239,9 +267,27 @@ class Packet:
         self._avoid_zero_udp(protocol, transport)
 
     def _set_ipv6_address(self, offset: int, value: int, protocol: int) -> None:
-        transport = None if self.fragment else self._transport_checksum(protocol)
+        transport = self._transport_checksum(protocol) if self._checksum_has_ipv6() else None
         self._patch(self._network + offset, value.to_bytes(16), *([transport] if transport else []))
         self._avoid_zero_udp(protocol, transport)
+
+    def _checksum_has_ipv6(self) -> bool:
+        """Tell whether the transport's checksum is kept up when an IPv6 address changes.
+
+        It is not in a packet with hops still to go, and of fragments only in the first of several.
+        """
+        kind, at, kept = self.data[self._network + 6], self._network + 40, True
+        while kind in EXTENSIONS and self._transport - at >= 8:
+            if kind == ROUTING and self.data[at + 3]:
+                return False
+            if kind == FRAGMENT:
+                (offset,) = _SHORT.unpack_from(self.data, at + 2)
+                kept = not offset & 0xFFF8 and bool(offset & 1)
+                size = 8
+            else:
+                size = (self.data[at + 1] + 2) * 4 if kind == AUTHENTICATION else (self.data[at + 1] + 1) * 8
+            kind, at = self.data[at], at + size
+        return kept
 
     def _avoid_zero_udp(self, protocol: int, checksum: int | None) -> None:
         if protocol == IP_UDP and checksum is not None and not any(self.data[checksum : checksum + 2]):
@@ -266,6 +312,8 @@ class Packet:
 
     def _set_port(self, protocol: int, offset: int, value: int) -> None:
         at = self._transport
+        if self._end - at < _SHORTEST[protocol]:
+            return
         if protocol == IP_SCTP:
             old = crc32c(bytes(self.data[at : at + 8] + b"\0\0\0\0" + self.data[at + 12 : self._end]))
             _SHORT.pack_into(self.data, at + offset, value)
@@ -372,6 +420,25 @@ class Packet:
         self.data[12:12] = b"".join(_SHORT.pack(tpid) + _SHORT.pack(tci) for tpid, tci in new)
         self._shift(4 * (len(new) - len(old)))
         self._real_tags = self._tags
+
+    def resume_after(self, copy: Packet) -> None:
+        """Go on after a copy of this packet was sent: a tag that the copy lacked is put on anew.
+
+        In a new tag the bit that says to drop the packet early is not set.  Where the copy's
+        layers were found, this packet's are thought to be.
+        """
+        moved = 4 * (len(self._real_tags) - len(copy._real_tags))
+        if copy._real == self._real:
+            self._network = copy._network + moved
+            self._transport = copy._transport + moved if copy._transport else 0
+            self._end = copy._end + moved if copy._end else 0
+        shared = 0
+        for mine, theirs in zip(reversed(self._real_tags), reversed(copy._real_tags), strict=False):
+            if mine != theirs:
+                break
+            shared += 1
+        for place in range(len(self._real_tags) - shared):
+            self.data[14 + 4 * place] &= ~_DROP_ELIGIBLE >> 8
 
     def _write_ethertype(self, ethertype: int) -> None:
         """Write the type of what follows the tags; in an untagged 802.3 frame, over its length."""

@@ -60,10 +60,10 @@ class Switch:
 
     def initial(self) -> SwitchState:
         """Return the state of a switch with empty tables, all links up and its sessions open."""
-        return self._fresh(Session())
+        return self._fresh(Session(), PortStatus())
 
-    def _fresh(self, session: Session) -> SwitchState:
-        ports = {port.number: PortStatus() for port in self.chassis.ports}
+    def _fresh(self, session: Session, port: PortStatus) -> SwitchState:
+        ports = {spec.number: port for spec in self.chassis.ports}
         ports[PortNo.LOCAL] = DOWN
         return SwitchState(
             ports=FrozenMap(ports),
@@ -78,10 +78,15 @@ class Switch:
     def _applicable(self, state: SwitchState) -> dict[str, int]:
         """Return the pending messages that may be applied next, by the action's name."""
         found: dict[str, int] = {}
+        fenced: set[str] = set()
         for index, (controller, message) in enumerate(state.pending):
             if isinstance(message, BarrierRequest):
-                break
-            found.setdefault(f"apply {message} from {controller}", index)
+                fenced.add(controller)
+            elif controller not in fenced:
+                name = f"apply {message} from {controller}"
+                alike = [state.pending[at][1] for known, at in found.items() if known.startswith(name)]
+                if message not in alike:
+                    found[f"{name} #{len(alike) + 1}" if alike else name] = index
         return found
 
     def _expirable(self, state: SwitchState) -> dict[str, tuple[int, FlowEntry]]:
@@ -99,7 +104,7 @@ class Switch:
             controller, message = state.pending[index]
             turn.change(pending=state.pending[:index] + state.pending[index + 1 :])
             control.handle(turn, controller, message)
-            self._drain(turn)
+            self._drain(turn, controller)
             return turn.finish()
         number, entry = self._expirable(state)[action]
         turn.change(expiries=state.expiries - 1)
@@ -122,29 +127,31 @@ class Switch:
 
     def _take(self, turn: Turn, controller: str, message: OpenFlowMessage) -> None:
         """Handle a message, or let it wait its turn where messages may overtake each other."""
-        pending = turn.state.pending
-        if self.options.reorder == "between-barriers" and (
-            isinstance(message, FlowMod | PacketOut)
-            or (pending and isinstance(message, BarrierRequest))
-            or any(isinstance(waiting, BarrierRequest) for _, waiting in pending)
-        ):
-            turn.change(pending=(*pending, (controller, message)))
-            return
+        if self.options.reorder == "between-barriers":
+            waiting = [known for name, known in turn.state.pending if name == controller]
+            behind_barrier = any(isinstance(known, BarrierRequest) for known in waiting)
+            overtakes = isinstance(message, FlowMod | PacketOut)
+            if overtakes or behind_barrier or (waiting and isinstance(message, BarrierRequest)):
+                turn.change(pending=_sorted((*turn.state.pending, (controller, message))))
+                return
         control.handle(turn, controller, message)
 
-    def _drain(self, turn: Turn) -> None:
-        """Answer barriers that nothing is left before, and take what waited behind them."""
-        while turn.state.pending and isinstance(turn.state.pending[0][1], BarrierRequest):
-            (controller, barrier), *waiting = turn.state.pending
-            turn.change(pending=())
-            control.handle(turn, controller, barrier)
-            for name, message in waiting:
-                self._take(turn, name, message)
+    def _drain(self, turn: Turn, controller: str) -> None:
+        """Answer a controller's barriers that nothing is left before, and take what waited behind them."""
+        while True:
+            waiting = [known for name, known in turn.state.pending if name == controller]
+            if not waiting or not isinstance(waiting[0], BarrierRequest):
+                return
+            turn.change(pending=tuple(item for item in turn.state.pending if item[0] != controller))
+            control.handle(turn, controller, waiting[0])
+            for message in waiting[1:]:
+                self._take(turn, controller, message)
 
     def _signal(self, turn: Turn, signal: Carrier | Power) -> Step:
         """Hear of the physical world: power, links, control sessions."""
         if isinstance(signal, Power):
-            fresh = self._fresh(Session(up=False))
+            # What is connected, the fabric tells next.
+            fresh = self._fresh(Session(up=False), PortStatus(link=False))
             return Step(replace(fresh, powered=signal.on, now=turn.state.now, expiries=turn.state.expiries))
         if not turn.state.powered:
             return Step(turn.state)
@@ -153,7 +160,13 @@ class Switch:
             turn.set_port(signal.port, replace(status, link=signal.up))
             return turn.finish()
         sessions = turn.state.sessions
-        turn.change(sessions=sessions.set(signal.port, Session(up=signal.up)))
+        # What the old session still waited for is nobody's any more; its orders have been received.
+        pending = tuple(
+            item
+            for item in turn.state.pending
+            if item[0] != signal.port or isinstance(item[1], FlowMod | PacketOut)
+        )
+        turn.change(sessions=sessions.set(signal.port, Session(up=signal.up)), pending=_sorted(pending))
         if signal.up:
             turn.reply(signal.port, Hello(frozenset({turn.version})))
         return turn.finish()
@@ -180,3 +193,26 @@ class Switch:
             turn.remove_entries(number, [entry], reason)
         turn.change(now=max(now, turn.state.now))
         return turn.finish()
+
+
+Pending = tuple[tuple[str, OpenFlowMessage], ...]
+
+
+def _sorted(pending: Pending) -> Pending:
+    """Return pending messages in one order for all that come to the same.
+
+    By controller; between barriers, where the order is open, by what they say.
+    """
+    ordered: list[tuple[str, OpenFlowMessage]] = []
+    for controller in sorted({name for name, _ in pending}):
+        segment: list[tuple[str, OpenFlowMessage]] = []
+        for item in pending:
+            if item[0] != controller:
+                continue
+            if isinstance(item[1], FlowMod | PacketOut):
+                segment.append(item)
+                continue
+            ordered += [*sorted(segment, key=repr), item]
+            segment = []
+        ordered += sorted(segment, key=repr)
+    return tuple(ordered)

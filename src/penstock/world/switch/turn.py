@@ -122,9 +122,12 @@ class Turn:
 
     def count_rule(self, table: int, entry: FlowEntry, size: int) -> None:
         """Count a packet that met a flow entry."""
-        if self.options.counters:
-            usage = self.state.rule_usage
-            key = (table, entry.priority, entry.match)
+        usage, key = self.state.rule_usage, (table, entry.priority, entry.match)
+        if not self.options.counters:
+            # An idle timeout still has to know; where time stands still, as in a search, nothing changes.
+            if entry.idle_timeout and self.state.now != entry.modified:
+                self.change(rule_usage=usage.set(key, Usage(used=self.state.now)))
+        else:
             before = usage.get(key) or Usage(used=entry.created)
             self.change(rule_usage=usage.set(key, before.plus(size, self.state.now)))
 
@@ -154,9 +157,10 @@ class Turn:
             self.note("rule-removed", table, entry, reason.name.lower())
             if entry.flags & FlowFlag.SEND_FLOW_REM:
                 self._tell_removed(table, entry, reason, reason if wish is None else wish)
-        kept = self.table(table)
-        self.put_table(table, kept.without(lambda entry: entry in gone))
         keys = [(table, entry.priority, entry.match) for entry in gone]
+        leaving = {(entry.priority, entry.match) for entry in gone}
+        kept = self.table(table)
+        self.put_table(table, kept.without(lambda entry: (entry.priority, entry.match) in leaving))
         self.change(rule_usage=self.state.rule_usage.without(*keys))
 
     def _tell_removed(self, table: int, entry: FlowEntry, reason: FlowRemovedReason, wish: int) -> None:
