@@ -7,9 +7,10 @@ so instead of pretending.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from penstock.errors import PenstockError
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
@@ -57,7 +58,9 @@ class Report:
 
 def check(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Report:
     """Search every ordering of a scenario's events, within its limits."""
-    built, limits = scenario.build(), scenario.limits()
+    built, limits = _prepared(scenario, output), scenario.limits()
+    if built.broken:
+        return _broken_while_joining(scenario, built, output)
     search = _search(built, limits, progress)
     explore = depth_first if limits.order == "depth-first" else breadth_first
     outcome = explore(search, sleep=not limits.compact)
@@ -79,9 +82,36 @@ def walk(
     progress: Progress | None = None,
 ) -> Report:
     """Walk at random through a scenario."""
-    built, limits = scenario.build(), scenario.limits()
+    built, limits = _prepared(scenario, output), replace(scenario.limits(), compact=False)
+    if built.broken:
+        return _broken_while_joining(scenario, built, output)
     outcome = random_walk(_search(built, limits, progress), seed, longest=longest, walks=walks)
     return _report(scenario, built, outcome, output, seed=seed)
+
+
+def _prepared(scenario: Scenario, output: Path | None) -> Built:
+    """Put a scenario together, with a folder for what may be found in it."""
+    if output is not None:
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PenstockError(f"Traces cannot be written to {output}: {error.strerror}.") from None
+    return scenario.build()
+
+
+def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None) -> Report:
+    """Report what broke before the search could even start."""
+    outcome = Outcome(result="violation", transitions=len(built.joining), stopped_by="the first violation")
+    outcome.exercised = {watcher.name: int(watcher.name in built.broken) for watcher in built.properties}
+    report = Report(scenario, outcome)
+    for number, (name, message) in enumerate(built.broken.items(), 1):
+        path = None
+        if output is not None:
+            path = output / f"{scenario.name}-{number}.jsonl"
+            table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
+            write_trace(path, table, scenario.folder, built.joining, Verdict(name, message))
+        report.findings.append(Finding(name, message, built.joining, True, path))
+    return report
 
 
 def _search(built: Built, limits: Limits, progress: Progress | None) -> Search:
@@ -115,12 +145,13 @@ def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool
     world.restore(built.start)
     watch = Watch(built.network, built.properties)
     records: list[Record] = []
+    watch.begin(states_of(world))
     for transition in violation.path:
         if transition not in world.enabled():
             return tuple(records), False
         records.append(world.take(transition))
         watch.observe(records[-1], states_of(world))
-    if violation.property not in watch.broken:
+    if world.is_at_rest():
         watch.at_rest(states_of(world))
     return tuple(records), watch.broken.get(violation.property) == violation.message
 

@@ -36,6 +36,7 @@ def replay(path: Path) -> Replay:
     wanted = trace.verdict
     name, message = (wanted.property, wanted.message) if wanted is not None else ("", "")
     records: list[Record] = []
+    watch.begin(states_of(world))
     for line in trace.lines:
         try:
             record = world.take(line.transition)
@@ -53,7 +54,8 @@ def replay(path: Path) -> Replay:
                 diverged=line.number,
                 difference=f"it was recorded as {_short(line.message, line.sends)} and is now {record}",
             )
-    watch.at_rest(states_of(world))
+    if world.is_at_rest():
+        watch.at_rest(states_of(world))
     reproduced = bool(name) and watch.broken.get(name) == message
     return Replay(tuple(records), name, message, reproduced)
 

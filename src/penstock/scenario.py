@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -34,6 +35,7 @@ from penstock.loading import load_object
 from penstock.openflow.messages import V10, V13
 from penstock.properties.base import Property
 from penstock.properties.registry import property_named
+from penstock.properties.watch import Watch
 from penstock.world.assembly import build_network
 from penstock.world.component import Component
 from penstock.world.fabric import Mobility
@@ -42,7 +44,7 @@ from penstock.world.hosts import HostMaker, host
 from penstock.world.network import GlobalState, Network
 from penstock.world.switch import SwitchOptions
 from penstock.world.topology import Topology, load_mininet, topology
-from penstock.world.transition import ACT, DELIVER, Transition
+from penstock.world.transition import ACT, DELIVER, Record, Transition
 from penstock.world.world import World
 
 VERSIONS: Final = {"1.0": V10, "1.3": V13}
@@ -84,6 +86,10 @@ class Built:
     network: Network
     properties: tuple[Property, ...]
     start: GlobalState
+    joining: tuple[Record, ...] = ()
+    """How the network came to the start, if the switches have joined."""
+    broken: Mapping[str, str] = field(default_factory=dict)
+    """The properties that were broken on the way, with how."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +128,9 @@ class Scenario:
         faults = _made(Faults, _tuples(self.faults), "faults")
         network = build_network(drawing, hosts=hosts, controllers=controller, switches=options, faults=faults)
         properties = tuple(map(self._property, self.properties))
-        start = network.initial() if self.limits().start == "cold" else joined(network, controller.name)
-        return Built(network, properties, start)
+        if self.limits().start == "cold":
+            return Built(network, properties, network.initial())
+        return joined(network, controller.name, properties)
 
     def _property(self, given: str | Table | Property) -> Property:
         if isinstance(given, Property):
@@ -222,14 +229,21 @@ class Scenario:
         return {key: value for key, value in found.items() if value not in ({}, [], ())}
 
 
-def joined(network: Network, controller: str) -> GlobalState:
-    """Return the state once every switch has joined and all has been said about it."""
+def joined(network: Network, controller: str, properties: tuple[Property, ...] = ()) -> Built:
+    """Return the network once every switch has joined and all has been said about it.
+
+    The properties watch that too, since a controller can crash over a switch that joins; the search
+    then begins with properties that have seen nothing.
+    """
     world = World(network)
+    watch = Watch(network, properties)
+    records: list[Record] = []
     for _ in range(MOST_STEPS_TO_JOIN):
         found = next((known for known in world.enabled() if _is_joining(known, controller)), None)
-        if found is None:
-            return world.snapshot()
-        world.take(found)
+        if found is None or watch.broken:
+            return Built(network, properties, world.snapshot(), tuple(records), watch.broken)
+        records.append(world.take(found))
+        watch.observe(records[-1], dict(zip(network.names, world.snapshot().states, strict=True)))
     raise PenstockError(
         f"The switches have not come to rest after {MOST_STEPS_TO_JOIN:,} steps of joining: "
         'try start = "cold" in [search], or a controller that stops talking.'
@@ -259,6 +273,9 @@ def scenario_of(table: Table, folder: Path) -> Scenario:
     """Return the scenario that plain data describes."""
     known = [item.name for item in fields(Scenario) if item.name != "folder"]
     _refuse_unknown(table, known, "scenario")
+    name = table.get("name", "scenario")
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]{1,100}", name):
+        raise PenstockError(f"The name {name!r} of the scenario is no file's: use letters, digits, - and _.")
     for key in ("controller", "hosts", "switches", "faults", "search"):
         if key in table and not isinstance(table[key], Mapping):
             raise PenstockError(f"{key} in the scenario is no table: write it as [{key}].")

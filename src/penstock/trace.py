@@ -123,17 +123,17 @@ def write_trace(
     **details: Any,
 ) -> Path:
     """Write a whole trace, atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     header = {
         "format": FORMAT,
         "version": VERSION,
         "penstock": __version__,
         "scenario": scenario,
         "digest": digest_of(scenario),
-        "folder": os.path.relpath(folder, path.parent),
+        "folder": os.path.relpath(folder.resolve(), path.parent.resolve()),
         **details,
     }
     unfinished = path.with_name(path.name + ".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
     with unfinished.open("w", encoding="utf-8") as file:
         print(json.dumps(header), file=file)
         for line in lines_of(records):

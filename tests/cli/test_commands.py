@@ -34,6 +34,41 @@ class Faulty(Hub):
         raise KeyError(switch)
 
 
+class FaultyJoin(Hub):
+    """Breaks as soon as a switch joins."""
+
+    def switch_join(self, switch):
+        raise ValueError(switch)
+
+
+class Quits(Hub):
+    """Ends the program instead of handling a packet."""
+
+    def packet_in(self, switch, message):
+        raise SystemExit(0)
+
+
+class Endless(Hub):
+    """Never comes to an end."""
+
+    def packet_in(self, switch, message):
+        while True:
+            pass
+
+
+class Ordered(Hub):
+    """Depends on the order in which it met two switches."""
+
+    def __init__(self):
+        self.met = {}
+
+    def packet_in(self, switch, message):
+        self.met[switch] = True
+        if list(self.met) == ["s1", "s3", "s2"]:
+            raise ValueError("in the wrong order")
+        super().packet_in(switch, message)
+
+
 class Refuses:
     def __init__(self):
         raise RuntimeError("not today")
@@ -142,6 +177,43 @@ def test_an_exception_in_a_handler_is_a_violation_with_its_traceback(folder: Pat
     assert "raise KeyError(switch)" in found.stdout
 
 
+@pytest.mark.parametrize(
+    ("controller", "broken", "told"),
+    [
+        ("FaultyJoin", "ControllerCrash", "raise ValueError(switch)"),
+        ("Quits", "ControllerCrash", "SystemExit"),
+        ("Endless", "ControllerHang", "packet_in: it computed for more than 2 s"),
+        ("Ordered", "ControllerCrash", "in the wrong order"),
+    ],
+)
+def test_a_controller_that_misbehaves_is_found(folder: Path, controller: str, broken: str, told: str) -> None:
+    (folder / "loop.toml").write_text(SCENARIO.replace("hub.py:Hub", f"hub.py:{controller}"))
+    command = [sys.executable, "-m", "penstock", "check", "loop.toml", "-p", broken]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert f"{broken} is broken" in found.stdout
+    assert told in found.stdout
+    again = json.loads(penstock(folder, "replay", "penstock-traces/loop-1.jsonl", "--json", status=1))
+    assert again["reproduced"] is True
+
+
+def test_a_property_broken_from_the_start_is_confirmed(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "from penstock.properties.functions import invariant\n\n\n"
+        "@invariant(reads=('h1',))\ndef sent(h1):\n    return h1.sent == 7\n"
+    )
+    (folder / "loop.toml").write_text(f'{SCENARIO}\n[search]\nstart = "cold"\n')
+    found = json.loads(penstock(folder, "check", "loop.toml", "-p", "mine.py:sent", "--json", status=1))
+    assert found["violations"][0]["steps"] == 0
+    assert found["violations"][0]["confirmed"] is True
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_before_the_search(folder: Path) -> None:
+    (folder / "taken").touch()
+    printed = penstock(folder, "check", "loop.toml", "-o", "taken", status=2)
+    assert "Traces cannot be written to taken" in printed
+
+
 def test_a_walk_is_decided_by_its_seed(folder: Path) -> None:
     runs = [
         json.loads(penstock(folder, "walk", "loop.toml", "--json", "--seed", "4", status=1)) for _ in "ab"
@@ -177,6 +249,7 @@ def test_stepping_by_hand_looks_around_and_goes_back(folder: Path) -> None:
         (("[controller]", "[faults]\nlink_failures = -1\n[controller]"), "cannot suffer -1 link failures"),
         (("[controller]", "[search]\ndepth = 0\n[controller]"), "cannot stop at depth = 0"),
         (("[controller]", "[controller"), "is no TOML file"),
+        (('topology = "ring,3"', 'topology = "ring,3"\nname = "../up"'), "is no file's"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(folder: Path, change: tuple[str, str], sentence: str) -> None:
@@ -252,8 +325,18 @@ def test_a_stranger_s_file_is_refused_in_one_sentence(folder: Path, text: bytes,
 def test_control_characters_of_a_stranger_s_trace_do_not_reach_the_terminal(folder: Path) -> None:
     penstock(folder, "check", "loop.toml", status=1)
     trace = folder / "penstock-traces" / "loop-1.jsonl"
-    trace.write_text(trace.read_text().replace("h1 sends", "\\u001b[2Jh1 sends"))
-    assert "\x1b" not in penstock(folder, "show", str(trace), status=0)
+    evil = "\\u001b]0;evil\\u0007\\u009b2J\\r"
+    text = (
+        trace.read_text()
+        .replace("h1 sends", f"{evil}h1 sends")
+        .replace('"message": "h1#1 (', f'"message": "{evil}(')
+    )
+    trace.write_text(text)
+    shown = penstock(folder, "show", str(trace), status=0)
+    assert "evil" in shown
+    assert not set(shown) & set("\x1b\x07\x9b\r")
+    replayed = penstock(folder, "replay", str(trace), status=0)
+    assert not set(replayed) & set("\x1b\x07\x9b\r")
 
 
 def test_runs_with_other_hash_seeds_find_the_same_counts_and_traces(folder: Path) -> None:

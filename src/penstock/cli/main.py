@@ -73,7 +73,7 @@ def _scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
         click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time."),
         click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory."),
-        click.option("--all", "all_violations", is_flag=True, help="Go on after the first violation."),
+        click.option("--all", "all_violations", is_flag=True, help="Go on after a violation, elsewhere."),
         click.option("--compact", is_flag=True, help="Remember states by 64-bit fingerprints."),
     ]
     for option in reversed(options):
@@ -115,7 +115,7 @@ def scenario_from(path: Path, **options: Any) -> Scenario:
 
 
 def _around(app: Path) -> Scenario:
-    """Return a scenario around an app: h1 pings the last host."""
+    """Return a scenario around an app: two switches, and h1 pings h2."""
     if app.suffix == ".py" and not app.is_file():
         raise PenstockError(f"There is no file {app}: give the path of an app.")
     file = app.suffix == ".py"

@@ -125,13 +125,18 @@ def report_as_json(report: Report) -> str:
     return json.dumps(found)
 
 
+def printable(text: str) -> str:
+    """Return a stranger's text with whatever could steer a terminal spelt out; lines stay lines."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 def print_trace(trace: Trace) -> None:
     """Print a trace as it was written."""
     for line in trace.lines:
-        for text in numbered(line.number, [*map(click.unstyle, line.told or (line.transition,))]):
-            click.echo(text)
+        for text in numbered(line.number, line.told or (line.transition,)):
+            click.echo(printable(text))
     if trace.verdict is not None:
-        click.echo(last_line(trace.verdict.property, trace.verdict.message))
+        click.echo(printable(last_line(trace.verdict.property, trace.verdict.message)))
     if trace.cut_short:
         click.echo("The trace was cut short: its last line is not whole.")
 
@@ -139,8 +144,8 @@ def print_trace(trace: Trace) -> None:
 def print_replay(result: Replay) -> None:
     """Print how a replay went."""
     for text in tell(result.records):
-        click.echo(text)
-    click.echo(replay_verdict(result))
+        click.echo(printable(text))
+    click.echo(printable(replay_verdict(result)))
 
 
 def replay_verdict(result: Replay) -> str:

@@ -41,7 +41,7 @@ class Stepper:
     def take(self, text: str) -> list[str]:
         """Take a transition by its number or text; return the lines that tell it."""
         enabled = self.world.enabled()
-        if text.isdecimal():
+        if text.isdecimal() and len(text) < 10:
             if not 1 <= int(text) <= len(enabled):
                 raise PenstockError(f"There is no transition {text}: choose from 1 to {len(enabled)}.")
             text = str(enabled[int(text) - 1])
@@ -51,14 +51,14 @@ class Stepper:
         self.records.append(record)
         lines = list(tell([record], first=len(self.records)))
         broken = self.watch.observe(record, states_of(self.world))
-        if not self.world.enabled():
+        if self.world.is_at_rest():
             broken |= self.watch.at_rest(states_of(self.world))
         return lines + [last_line(name, message) for name, message in broken.items()]
 
     def back(self, steps: int) -> None:
         """Go back some steps."""
-        if steps > len(self._past):
-            raise PenstockError(f"There are only {len(self._past)} steps to go back.")
+        if not 1 <= steps <= len(self._past):
+            raise PenstockError(f"It is not possible to go back {steps} steps: {len(self._past)} were taken.")
         for _ in range(steps):
             state, watched = self._past.pop()
             self.records.pop()
@@ -111,7 +111,7 @@ def _obey(stepper: Stepper, words: str) -> None:
         case "queues":
             click.echo("\n".join(stepper.queues()) or "nothing is in flight")
         case "back":
-            stepper.back(int(rest) if rest.isdecimal() else 1)
+            stepper.back(int(rest) if rest.isdecimal() and len(rest) < 10 else 1)
         case "story":
             click.echo("\n".join(tell(stepper.records)) or "nothing has happened yet")
         case _:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import traceback
 from typing import Any, Final
 
-from penstock.controllers.snapshot import Snapshot, take
+from penstock.controllers.deadline import TookTooLong, deadline
+from penstock.controllers.snapshot import Heap, Snapshot
 from penstock.openflow.actions import Action, ApplyActions, Output
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
@@ -104,12 +105,18 @@ _HANDLERS: Final = (
 class NativeController:
     """A native controller as a component of the world."""
 
-    def __init__(self, program: Controller, switches: tuple[str, ...], name: str = "c0") -> None:
+    def __init__(
+        self, program: Controller, switches: tuple[str, ...], name: str = "c0", *, seconds: float = 2.0
+    ) -> None:
         self.name = name
         self.switches = switches
+        self.seconds = seconds
+        """How long a handler may compute before it is taken for endless."""
         self._program = program
         self._program._outbox = []
-        self._current = self._first = take([program])
+        # The order of keys counts: a program that goes through a dictionary can depend on it.
+        self._heap = Heap([program], ordered=True)
+        self._current = self._first = self._heap.take()
 
     def initial(self) -> tuple[tuple[str, ...], Snapshot]:
         """Return the program as it was made, with every switch still to join."""
@@ -150,10 +157,15 @@ class NativeController:
         outbox = self._program._outbox = []
         events: tuple[Event, ...] = ()
         try:
-            getattr(self._program, handler)(*arguments)
-        except Exception as error:
+            with deadline(self.seconds):
+                getattr(self._program, handler)(*arguments)
+        except TookTooLong as late:
+            events = (Event("hung", (self.name, f"{handler}: {late}")),)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             text = "".join(traceback.format_exception(error))
             events = (Event("crashed", (self.name, f"{type(error).__name__}: {error}", text)),)
         self._program._outbox = []
-        self._current = take([self._program])
+        self._current = self._heap.take()
         return Step((waiting, self._current), tuple(outbox), events)

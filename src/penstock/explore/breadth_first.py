@@ -14,7 +14,7 @@ from penstock.explore.search import PERIOD, Outcome, Search, Stop
 def breadth_first(search: Search, *, sleep: bool = True) -> Outcome:
     """Visit every reachable state, within the search's bounds."""
     try:
-        if sleep and search.key is None:
+        if sleep and search.key is None and not search.cells.collects:
             _spread_wary(search)
         else:
             _spread_plain(search)

@@ -137,6 +137,8 @@ class Cells:
         self._cell_of = {place: cell for cell, place in enumerate(order)}
         components = [network.components[place] for place in order]
         self._collectors = [made if isinstance(made, Collector) else None for made in components]
+        self.collects = any(self._collectors)
+        """Whether a component keeps its own queues; then sends to it need not commute."""
         self._states = [_Interned() for _ in order]
         self._cells = [_Interned() for _ in order]
         self._messages = _Interned()

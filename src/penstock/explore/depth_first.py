@@ -17,7 +17,7 @@ from penstock.explore.search import PERIOD, Outcome, Search, Stop
 def depth_first(search: Search, *, sleep: bool = True) -> Outcome:
     """Visit every reachable state, within the search's bounds."""
     try:
-        if sleep and search.key is None:
+        if sleep and search.key is None and not search.cells.collects:
             _descend_wary(search)
         else:
             _descend_plain(search)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -28,32 +28,39 @@ class Watch:
         """Go back to where the properties stood."""
         self.states, self.broken = list(snapshot[0]), dict(snapshot[1])
 
+    def begin(self, states: Mapping[str, Any]) -> dict[str, str]:
+        """Judge the states that a run starts in; return the properties broken from the start."""
+        return self._judged(
+            lambda _, watcher: (
+                watcher.reads and ask(watcher, "check", {name: states[name] for name in watcher.reads})
+            )
+        )
+
     def observe(self, record: Record, states: Mapping[str, Any]) -> dict[str, str]:
         """Take in a step and the states after it; return the properties newly broken, with how."""
-        found: dict[str, str] = {}
         record = _as_in_a_search(record)
-        for index, watcher in enumerate(self.properties):
-            if watcher.name in self.broken:
-                continue
-            try:
-                seen = ask(watcher, "see", record)
-                if seen is not None and seen is not UPHELD:
-                    self.states[index] = ask(watcher, "next", self.states[index], seen)
-                if watcher.reads:
-                    ask(watcher, "check", {name: states[name] for name in watcher.reads})
-            except Violated as violated:
-                found[watcher.name] = str(violated)
-        self.broken |= found
-        return found
+
+        def judge(index: int, watcher: Property) -> None:
+            seen = ask(watcher, "see", record)
+            if seen is not None and seen is not UPHELD:
+                self.states[index] = ask(watcher, "next", self.states[index], seen)
+            if watcher.reads:
+                ask(watcher, "check", {name: states[name] for name in watcher.reads})
+
+        return self._judged(judge)
 
     def at_rest(self, states: Mapping[str, Any]) -> dict[str, str]:
         """Judge a network at rest; return the properties newly broken, with how."""
+        return self._judged(lambda index, watcher: ask(watcher, "at_rest", self.states[index], states))
+
+    def _judged(self, judge: Callable[[int, Property], object]) -> dict[str, str]:
+        """Let the properties that still hold judge; return those newly broken, with how."""
         found: dict[str, str] = {}
         for index, watcher in enumerate(self.properties):
             if watcher.name in self.broken:
                 continue
             try:
-                ask(watcher, "at_rest", self.states[index], states)
+                judge(index, watcher)
             except Violated as violated:
                 found[watcher.name] = str(violated)
         self.broken |= found

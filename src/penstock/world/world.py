@@ -104,6 +104,10 @@ class World:
 
     # What can happen.
 
+    def is_at_rest(self) -> bool:
+        """Tell whether nothing can happen by itself any more: only the fabric may have something left."""
+        return next(self._enabled(), None) is None
+
     def enabled(self) -> tuple[Transition, ...]:
         """Return every transition that can be taken now: deliveries, actions, then faults, each in order."""
         return (*self._enabled(), *self._environment())
