@@ -289,10 +289,25 @@ def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None
     endless = SCENARIO.replace("ring,3", "linear,3").replace('to = "h2"', 'to = "h3"\ncount = 60')
     (folder / "loop.toml").write_text(endless)
     command = [sys.executable, "-m", "penstock", "check", "loop.toml", "-p", "mine.py:Mine"]
-    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert (folder / "started").read_text() == "yes"
-    running.send_signal(signal.SIGINT)
-    printed, complained = running.communicate(timeout=60)
+    # Whoever runs the tests in the background may have Ctrl-C ignored, and children inherit that.
+    launcher = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+        "os.execv(sys.argv[1], sys.argv[1:])\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", launcher, *command],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        try:
+            assert (folder / "started").read_text() == "yes"
+            running.send_signal(signal.SIGINT)
+            printed, complained = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert running.returncode == 3, complained
     assert "stopped at Ctrl-C" in printed
     assert "states, " in printed
