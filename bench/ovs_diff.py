@@ -112,7 +112,7 @@ def _report(test: DifferentialTest, seconds: float) -> None:
 def main(given: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     arguments = _arguments(given)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started = time.monotonic()
     try:
         with OpenVSwitch() as ovs:
@@ -128,6 +128,8 @@ def main(given: Sequence[str] | None = None) -> int:
     except PenstockError as error:
         print(error, file=sys.stderr)
         return 2
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 if __name__ == "__main__":

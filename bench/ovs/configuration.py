@@ -71,5 +71,23 @@ def use_bridges(*bridges: list[str]) -> Operation:
     return {"op": "update", "table": "Open_vSwitch", "where": [], "row": row}
 
 
+def announce_change(number: int) -> Operation:
+    """Return the operation that gives a change of the configuration its number."""
+    return {"op": "update", "table": "Open_vSwitch", "where": [], "row": {"next_cfg": number}}
+
+
+def await_change(number: int, patience_s: float) -> Operation:
+    """Return the operation that waits until the daemon has made the change of this number."""
+    return {
+        "op": "wait",
+        "table": "Open_vSwitch",
+        "where": [],
+        "columns": ["cur_cfg"],
+        "until": "==",
+        "rows": [{"cur_cfg": number}],
+        "timeout": int(patience_s * 1000),
+    }
+
+
 def _insert(table: str, label: str, row: Row) -> Operation:
     return {"op": "insert", "table": table, "uuid-name": label, "row": row}

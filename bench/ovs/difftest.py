@@ -13,6 +13,7 @@ from bench.ovs.instance import OpenVSwitch
 from bench.ovs.on_model import MakeSwitch, model_switch, run_on_model
 from bench.ovs.on_ovs import run_on_ovs
 from bench.ovs.programs import Program, Step
+from penstock.errors import PenstockError
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,18 @@ class DifferentialTest:
 
     def run(self, program: Program) -> Disagreement | None:
         """Run a program on both sides; return where they disagree, if they do."""
+        self.tally.programs += 1
+        self.tally.exercise.begin()
+        try:
+            found = self._first_disagreement(program)
+        except PenstockError as error:
+            raise PenstockError(f"Program {program.seed} could not be run: {error}") from error
+        if found is not None:
+            self.tally.disagreements.append(found)
+        return found
+
+    def _first_disagreement(self, program: Program) -> Disagreement | None:
         tally = self.tally
-        tally.programs += 1
-        tally.exercise.begin()
         with closing(run_on_ovs(self._ovs, program)) as on_ovs:
             both = zip(run_on_model(program, self._make), on_ovs, strict=True)
             for at, (model, ovs) in enumerate(both):
@@ -71,9 +81,7 @@ class DifferentialTest:
                 differences, met = compare(model, ovs)
                 tally.deviations.update(met)
                 if differences:
-                    found = Disagreement(program, at, tuple(differences))
-                    tally.disagreements.append(found)
-                    return found
+                    return Disagreement(program, at, tuple(differences))
         return None
 
     def shrink(self, found: Disagreement) -> Disagreement:

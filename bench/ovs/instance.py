@@ -35,7 +35,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from bench.ovs.configuration import Device, bridge_operations, use_bridges
+from bench.ovs.configuration import Device, announce_change, await_change, bridge_operations, use_bridges
 from bench.ovs.jsonrpc import CommandFailed, JsonRpc
 from bench.ovs.session import PATIENCE_S, Session
 from penstock.errors import PenstockError
@@ -55,6 +55,7 @@ _SETTINGS = {
 _FOLDER_SETTINGS = ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR")
 _FOLDERS = ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR")
 _PR_SET_PDEATHSIG = 1
+_ATTEMPTS = 1000
 _KEEPER = "keeper"
 _KEEPER_DPID = 0xFE
 _ADD_SENTINEL = encode(FlowMod(FlowCommand.ADD, flags=FlowFlag.SEND_FLOW_REM), V10)
@@ -99,6 +100,7 @@ class OpenVSwitch:
         schema = _schema()
         self.folder = Path(tempfile.mkdtemp(prefix="penstock-ovs-"))
         self._children: list[subprocess.Popen[bytes]] = []
+        self._changes = 0
         self._cleanup = contextlib.ExitStack()
         self._cleanup.callback(shutil.rmtree, self.folder, ignore_errors=True)
         atexit.register(self.close)
@@ -198,12 +200,20 @@ class OpenVSwitch:
         self._keeper_session.accept()
 
     def remove_bridge(self, name: str) -> None:
-        """Take a program's bridge away, and wait until it is gone."""
-        self.transact(use_bridges(self.keeper))
-        patience = time.monotonic() + PATIENCE_S
-        while name in self.control("ofproto/list").split():
-            if time.monotonic() > patience:
-                raise PenstockError(f"Open vSwitch did not remove a bridge: {self._last_words()}")
+        """Take a program's bridge away, and wait until it is gone.
+
+        The daemon frees a bridge in the background and would list it half freed; it is asked
+        only when that is over.
+        """
+        self._changes += 1
+        self.transact(use_bridges(self.keeper), announce_change(self._changes))
+        self.transact(await_change(self._changes, PATIENCE_S))
+        for _ in range(_ATTEMPTS):
+            self.finish_removals()
+            self.finish_removals()
+            if name not in self.control("ofproto/list").split():
+                return
+        raise PenstockError(f"Open vSwitch did not remove a bridge: {self._last_words()}")
 
     def _spawn(self, *command: str, name: str) -> None:
         folder = str(self.folder)

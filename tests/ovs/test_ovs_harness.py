@@ -165,6 +165,7 @@ class TestEnd:
         require_tool("ovs-vswitchd", package="openvswitch-switch")
         text = (
             "import signal\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "from bench.ovs.instance import OpenVSwitch\n"
             "with OpenVSwitch() as ovs:\n"
             "    print(*ovs.pids, flush=True)\n"
@@ -177,7 +178,10 @@ class TestEnd:
             assert child.stdout is not None
             pids = tuple(map(int, child.stdout.readline().split()))
             child.send_signal(fatal)
-            child.wait()
+            try:
+                child.wait(10)
+            finally:
+                child.kill()
         assert len(pids) == 2
         assert gone(pids)
 
