@@ -24,9 +24,11 @@ from penstock.explore.search import (
     collision_odds,
     fingerprint,
 )
+from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
 from penstock.scenario import Built, Limits, Scenario
 from penstock.trace import Verdict, write_trace
+from penstock.world.network import ComponentRaised
 from penstock.world.transition import Record
 from penstock.world.world import World
 
@@ -63,7 +65,12 @@ def check(scenario: Scenario, *, output: Path | None = None, progress: Progress 
         return _broken_while_joining(scenario, built, output)
     search = _search(built, limits, progress)
     explore = depth_first if limits.order == "depth-first" else breadth_first
-    outcome = explore(search, sleep=not limits.compact)
+    try:
+        outcome = explore(search, sleep=not limits.compact)
+    except (PropertyFault, ComponentRaised):
+        # What was found before is not lost with it.
+        _report(scenario, built, search.finish("a fault"), output)
+        raise
     if limits.compact:
         odds = collision_odds(outcome.states)
         outcome.remarks.append(
@@ -85,6 +92,7 @@ def walk(
     built, limits = _prepared(scenario, output), replace(scenario.limits(), compact=False)
     if built.broken:
         return _broken_while_joining(scenario, built, output)
+    longest = min(longest, limits.depth or longest)
     outcome = random_walk(_search(built, limits, progress), seed, longest=longest, walks=walks)
     return _report(scenario, built, outcome, output, seed=seed)
 

@@ -73,9 +73,12 @@ class Limits:
             raise PenstockError(f"order = {self.order!r} is unknown: use 'breadth-first' or 'depth-first'.")
         if self.start not in ("joined", "cold"):
             raise PenstockError(f"start = {self.start!r} is unknown: use 'joined' or 'cold'.")
+        for name in ("all_violations", "compact"):
+            if not isinstance(getattr(self, name), bool):
+                raise PenstockError(f"{name} = {getattr(self, name)!r} is neither true nor false.")
         for name in ("states", "depth", "seconds", "memory_mb"):
             number = getattr(self, name)
-            if number is not None and (isinstance(number, bool) or not number > 0):
+            if number is not None and (type(number) not in (int, float) or not number > 0):
                 raise PenstockError(f"A search cannot stop at {name} = {number!r}: give a number above 0.")
 
 
@@ -117,6 +120,16 @@ class Scenario:
 
     def build(self) -> Built:
         """Put the network together and bring it to where the search starts."""
+        try:
+            return self._built()
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
+            # A value of the wrong type, which nothing before noticed.
+            raise PenstockError(
+                f"The scenario {self.name} does not fit together, because of {type(error).__name__}: "
+                f"{str(error).rstrip('.')}."
+            ) from error
+
+    def _built(self) -> Built:
         drawing = self._with_places(self._topology())
         version = VERSIONS.get(self.openflow)
         if version is None:

@@ -214,6 +214,43 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_the_search(folder: P
     assert "Traces cannot be written to taken" in printed
 
 
+def test_a_bound_judges_the_states_at_it(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "from penstock.properties.functions import at_rest\n\n\n"
+        "@at_rest\ndef never(states):\n    return False\n"
+    )
+    common = ("check", "loop.toml", "--topo", "linear,2", "-p", "mine.py:never", "--json")
+    steps = json.loads(penstock(folder, *common, status=1))["violations"][0]["steps"]
+    for order in ("breadth-first", "depth-first"):
+        found = penstock(folder, *common, "--depth", str(steps), "--order", order, status=1)
+        assert json.loads(found)["violations"][0]["steps"] == steps
+        penstock(folder, *common, "--depth", str(steps - 1), "--order", order, status=3)
+
+
+def test_what_was_found_before_a_property_failed_is_kept(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "from penstock.properties.base import Property, Violated\n\n\n"
+        "class First(Property):\n"
+        "    def see(self, record):\n        return record.node == 'h1' or None\n\n"
+        "    def next(self, state, seen):\n        raise Violated('h1 did something')\n\n\n"
+        "class Late(Property):\n"
+        "    def see(self, record):\n"
+        "        if record.node == 's1' and 'h3#' in str(record.message):\n            return 1 / 0\n"
+    )
+    both = ("-p", "mine.py:First", "-p", "mine.py:Late")
+    (folder / "loop.toml").write_text(SCENARIO + '[hosts.h3]\nkind = "client"\nto = "h2"\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "check", "loop.toml", "--topo", "single,3", "--all", *both],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "The property Late raised ZeroDivisionError" in done.stderr
+    assert (folder / "penstock-traces" / "loop-1.jsonl").is_file()
+
+
 def test_a_walk_is_decided_by_its_seed(folder: Path) -> None:
     runs = [
         json.loads(penstock(folder, "walk", "loop.toml", "--json", "--seed", "4", status=1)) for _ in "ab"
@@ -250,6 +287,9 @@ def test_stepping_by_hand_looks_around_and_goes_back(folder: Path) -> None:
         (("[controller]", "[search]\ndepth = 0\n[controller]"), "cannot stop at depth = 0"),
         (("[controller]", "[controller"), "is no TOML file"),
         (('topology = "ring,3"', 'topology = "ring,3"\nname = "../up"'), "is no file's"),
+        (('"ring,3"', "5"), "does not fit together"),
+        (('["NoForwardingLoops", "ControllerCrash"]', "[5]"), "does not fit together"),
+        (("[controller]", '[search]\ncompact = "no"\n[controller]'), "neither true nor false"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(folder: Path, change: tuple[str, str], sentence: str) -> None:

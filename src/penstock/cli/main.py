@@ -66,7 +66,12 @@ def _scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--property", "-p", "properties", multiple=True, help="A property to check; repeatable."
         ),
-        click.option("--ping", metavar="A,B", multiple=True, help="Have host A ping host B; repeatable."),
+        click.option(
+            "--ping",
+            metavar="A,B",
+            multiple=True,
+            help="Have A ping B; replaces the scenario's hosts.",
+        ),
         click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version."),
         click.option("--order", type=click.Choice(["breadth-first", "depth-first"]), help="Order of search."),
         click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
@@ -144,7 +149,10 @@ def _changed(scenario: Scenario, **options: Any) -> Scenario:
     if options.get("openflow"):
         changes["openflow"] = options["openflow"]
     if options.get("ping"):
-        changes["hosts"] = dict(_ping(text) for text in options["ping"])
+        pings = [_ping(text) for text in options["ping"]]
+        if len({sender for sender, _ in pings}) < len(pings):
+            raise PenstockError("A host pings one other: give --ping once for each sender.")
+        changes["hosts"] = dict(pings)
     search = dict(scenario.search)
     names = {"memory": "memory_mb"}
     for key in ("order", "states", "depth", "seconds", "memory", "all_violations", "compact"):

@@ -7,6 +7,8 @@ expanded, each with the intersection of the sleep sets by which it was reached.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from penstock.explore.expand import EVERY, plain, wary
 from penstock.explore.search import PERIOD, Outcome, Search, Stop
 
@@ -25,12 +27,18 @@ def breadth_first(search: Search, *, sleep: bool = True) -> Outcome:
     return search.finish(search.outcome.stopped_by)
 
 
-def _at_limit(search: Search) -> bool:
-    """Tell whether the states now at hand are as far away as states may be."""
+def _at_limit(search: Search, level: Iterable[int]) -> bool:
+    """Tell whether the states now at hand are as far away as states may be; then judge those at rest."""
     limit = search.bounds.depth
     if limit is None or search.outcome.depth < limit:
         return False
-    search.outcome.stopped_by = f"depth {limit}"
+    expand = plain(search.cells)
+    for state in level:
+        found, resting = expand(state)
+        if resting:
+            search.at_rest(state)
+        if found:
+            search.outcome.stopped_by = f"depth {limit}"
     return True
 
 
@@ -41,7 +49,7 @@ def _spread_plain(search: Search) -> None:
     checking = search.judges_states
     level: list[tuple[int, int]] = [search.begin()]
     countdown = PERIOD
-    while level and not _at_limit(search):
+    while level and not _at_limit(search, (state for state, _ in level)):
         following: list[tuple[int, int]] = []
         fresh = False
         for state, key in level:
@@ -79,7 +87,7 @@ def _spread_wary(search: Search) -> None:
     start, _ = search.begin()
     level: list[tuple[int, int]] = [(start, EVERY)]
     countdown = PERIOD
-    while level and not _at_limit(search):
+    while level and not _at_limit(search, (state for state, wanted in level if wanted == EVERY)):
         following: dict[int, int] = {}
         fresh = False
         for state, wanted in level:

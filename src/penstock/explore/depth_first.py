@@ -4,6 +4,9 @@ It needs little memory beyond the states it has seen and finds deep violations s
 are seldom short.  Sleep sets are kept with Godefroid's rule for state matching: a state met again
 with sleep set Z has those of its stored sleeping transitions explored that are not in Z, and keeps
 the rest, so every reachable state is visited.
+
+With a bound on the depth it may miss states within the bound: one that was first met far down is not
+looked at again when it turns up nearer the start.  Breadth-first search has no such gap.
 """
 
 from __future__ import annotations
@@ -55,13 +58,14 @@ def _descend_plain(search: Search) -> None:
                 continue
             if checking:
                 search.new_state(after)
-            if limit is not None and depth >= limit:
-                outcome.stopped_by = f"depth {limit}"
-                continue
             found, resting = expand(after)
-            outcome.transitions += len(found)
             if resting:
                 search.at_rest(after)
+            if limit is not None and depth >= limit:
+                if found:
+                    outcome.stopped_by = f"depth {limit}"
+                continue
+            outcome.transitions += len(found)
             countdown -= 1
             if not countdown:
                 countdown = PERIOD
@@ -112,13 +116,14 @@ def _descend_wary(search: Search) -> None:
                     asleep[after] = sleeping
                 else:
                     del asleep[after]
-            if limit is not None and depth >= limit:
-                outcome.stopped_by = f"depth {limit}"
-                continue
             found, resting = expand(after, sleeping, wanted)
-            outcome.transitions += len(found)
             if resting and wanted == EVERY:
                 search.at_rest(after)
+            if limit is not None and depth >= limit:
+                if found:
+                    outcome.stopped_by = f"depth {limit}"
+                continue
+            outcome.transitions += len(found)
             countdown -= 1
             if not countdown:
                 countdown = PERIOD

@@ -18,7 +18,7 @@ from typing import Any, Final
 from penstock.errors import PenstockError
 from penstock.loading import load_object
 from penstock.properties.affinity import FlowAffinity
-from penstock.properties.base import Property
+from penstock.properties.base import Property, PropertyFault
 from penstock.properties.black_holes import NoBlackHoles
 from penstock.properties.buffers import NoForgottenPackets
 from penstock.properties.controllers import ControllerCrash, ControllerHang
@@ -70,7 +70,13 @@ def _made(name: str, kind: type[Property], options: Mapping[str, Any], folder: P
     except TypeError as error:
         known = ", ".join(signature.parameters) or "none"
         raise PenstockError(f"The property {name} has {error}: its options are {known}.") from None
-    return kind(**{option: _value(name, value, folder) for option, value in options.items()})
+    given = {option: _value(name, value, folder) for option, value in options.items()}
+    try:
+        return kind(**given)
+    except PenstockError:
+        raise
+    except Exception as error:
+        raise PropertyFault(name, "__init__", error) from error
 
 
 def _value(name: str, value: Any, folder: Path) -> Any:
