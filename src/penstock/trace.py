@@ -23,6 +23,8 @@ from typing import Any, Final
 from penstock import __version__
 from penstock.errors import PenstockError
 from penstock.report.story import sentences
+from penstock.world.channels import CHANNEL_FAULTS
+from penstock.world.signals import FABRIC
 from penstock.world.transition import Record
 
 FORMAT: Final = "penstock-trace"
@@ -100,9 +102,18 @@ def lines_of(records: Sequence[Record]) -> Iterator[Line]:
         causes = []
         if record.node in last_of:
             causes.append(last_of[record.node])
-        channel = f"{record.transition.node}:{record.transition.what}"
-        if record.message is not None and waiting.get(channel):
+        verb, node, what = record.transition
+        channel = f"{node}:{what}"
+        if verb in CHANNEL_FAULTS:
+            queue = tuple(waiting.get(channel, ()))
+            causes += queue[:1]
+            suffered: Any = CHANNEL_FAULTS[verb](queue)
+            waiting[channel] = list(suffered)
+        elif record.message is not None and waiting.get(channel):
             causes.append(waiting[channel].pop(0))
+        elif node == FABRIC:
+            for flight in record.lost:
+                waiting.pop(str(flight.channel), None)
         for flight in record.sends:
             waiting.setdefault(str(flight.channel), []).append(number)
         last_of[record.node] = number
