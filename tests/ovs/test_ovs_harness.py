@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -172,18 +173,25 @@ class TestEnd:
             "    signal.pause()\n"
         )
         root = Path(instance.__file__).parents[2]
-        with subprocess.Popen(
-            [sys.executable, "-c", text], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as child:
+        with tempfile.TemporaryDirectory() as folder:
+            child = subprocess.Popen(
+                [sys.executable, "-c", text],
+                cwd=root,
+                env=os.environ | {"TMPDIR": folder},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
             assert child.stdout is not None
             pids = tuple(map(int, child.stdout.readline().split()))
             child.send_signal(fatal)
             try:
-                child.wait(10)
+                child.communicate(timeout=10)
             finally:
                 child.kill()
-        assert len(pids) == 2
-        assert gone(pids)
+            assert len(pids) == 2
+            assert gone(pids)
+            assert fatal != signal.SIGINT or not any(Path(folder).iterdir())
 
 
 class TestMissing:
