@@ -61,7 +61,7 @@ IPS: Final = tuple(map(ipv4, ("10.0.0.1", "10.0.0.2", "10.0.1.3")))
 IP6S: Final = tuple(map(ipv6, ("2001:db8::1", "2001:db8::2", "fe80::3")))
 TRANSPORT_PORTS: Final = (80, 53, 5000)
 VLANS: Final = (1, 10, 4095)
-_ETH_RARP: Final = 0x8035
+ETH_RARP: Final = 0x8035
 LABELS: Final = (16, 1000)
 DSCPS: Final = (0, 10, 46)
 
@@ -238,7 +238,7 @@ def _neighbour(rng: Random) -> _Made:
 
 
 def _arp(rng: Random) -> _Made:
-    fields = _link(rng, ETH_ARP if rng.random() < 0.9 else _ETH_RARP)
+    fields = _link(rng, ETH_ARP if rng.random() < 0.9 else ETH_RARP)
     fields |= {
         "arp_op": rng.choice((1, 2)),
         "arp_spa": rng.choice(IPS),
@@ -247,11 +247,7 @@ def _arp(rng: Random) -> _Made:
         "arp_tha": rng.choice((0, *MACS)),
     }
     names = ("arp_op", "arp_sha", "arp_spa", "arp_tha", "arp_tpa")
-    payload = ARP(*(fields[name] for name in names))
-    if fields["eth_type"] == ETH_ARP:
-        return _frame(fields, payload), fields
-    link = {name: fields[name] for name in ("eth_dst", "eth_src", "eth_type")}
-    return _frame(link, payload), link
+    return _frame(fields, ARP(*(fields[name] for name in names))), fields
 
 
 def _lldp(rng: Random) -> _Made:

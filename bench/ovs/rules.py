@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from bench.ovs.pool import DSCPS, IP6S, IPS, LABELS, MACS, TRANSPORT_PORTS, VLANS, Sample
+from bench.ovs.pool import DSCPS, ETH_RARP, IP6S, IPS, LABELS, MACS, TRANSPORT_PORTS, VLANS, Sample
 from bench.ovs.programs import PORTS
 from penstock.openflow.actions import (
     Action,
@@ -221,7 +221,7 @@ def _set_field(rng: Random, match: Match) -> Action:
         names += (
             ["ipv4_src", "ipv4_dst"] if ethertype == ETH_IPV4 else ["ipv6_src", "ipv6_dst", "ipv6_flabel"]
         )
-    if ethertype == ETH_ARP:
+    if ethertype in (ETH_ARP, ETH_RARP):
         names += ["arp_op", "arp_spa", "arp_tpa", "arp_sha", "arp_tha"]
     if ethertype == ETH_MPLS:
         names += ["mpls_label", "mpls_tc", "mpls_bos"]

@@ -39,6 +39,7 @@ from penstock.openflow.actions import (
 )
 from penstock.openflow.fields import (
     BY_NAME,
+    ETH_ARP,
     ETH_IPV4,
     ETH_IPV6,
     ETH_MPLS,
@@ -49,7 +50,7 @@ from penstock.openflow.fields import (
 from penstock.openflow.match import Match
 from penstock.openflow.messages import MAX_METER, V10, PortNo
 from penstock.openflow.refusals import Refusal, Refused
-from penstock.world.switch.headers import VLAN_TYPES
+from penstock.world.switch.headers import ETH_RARP, VLAN_TYPES
 from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import MOST_TABLES
 from penstock.world.switch.turn import Turn
@@ -84,9 +85,14 @@ def _allowed(field: Field, match: Match) -> bool:
         if needed == "vlan_vid":
             if not term.value & term.mask & VID_PRESENT:
                 return False
-        elif values and (term.mask != BY_NAME[needed].full or term.value not in values):
+        elif values and (term.mask != BY_NAME[needed].full or not _suffices(term.value, values)):
             return False
     return True
+
+
+def _suffices(value: int, values: tuple[int, ...]) -> bool:
+    """Tell whether a value is among those a field needs; reverse ARP has the fields of ARP."""
+    return value in values or (value == ETH_RARP and ETH_ARP in values)
 
 
 def check_forms(instructions: tuple[Instruction, ...]) -> None:
@@ -235,6 +241,6 @@ class _Consistency:
             return self.tags > 0
         known = {"eth_type": self.ethertype, "ip_proto": self.protocol, "icmpv6_type": self.icmpv6}
         return all(
-            self.tags > 0 if needed == "vlan_vid" else known[needed] in values
+            self.tags > 0 if needed == "vlan_vid" else _suffices(known[needed], values)
             for needed, values in BY_NAME[name].needs
         )

@@ -32,6 +32,7 @@ NOT_ETHERNET_II: Final = 0x05FF
 """The Ethernet type of an 802.2 frame without one (specification 1.0 §3.4)."""
 
 ETH_RARP: Final = 0x8035
+ARP_TYPES: Final = (ETH_ARP, ETH_RARP)
 VLAN_TYPES: Final = (ETH_VLAN, ETH_QINQ)
 FRAGMENT_FIRST: Final = 1
 FRAGMENT_LATER: Final = 3
@@ -104,7 +105,7 @@ class _Reader:
             self._ipv4(at)
         elif ethertype == ETH_IPV6:
             self._ipv6(at)
-        elif ethertype in (ETH_ARP, ETH_RARP):
+        elif ethertype in ARP_TYPES:
             self._arp(at)
         elif ethertype in (ETH_MPLS, ETH_MPLS_MULTICAST):
             self._mpls(at)

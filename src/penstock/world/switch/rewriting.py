@@ -26,6 +26,7 @@ from penstock.openflow.fields import (
 )
 from penstock.world.switch.checksum import adjusted, crc32c
 from penstock.world.switch.headers import (
+    ARP_TYPES,
     AUTHENTICATION,
     EXTENSIONS,
     FRAGMENT,
@@ -180,9 +181,9 @@ class Packet:
             shift, mask = _MPLS_FIELDS[field]
             self._stack = self._stack.with_top(self._stack.labels[0] & ~(mask << shift) | value << shift)
         elif field in _ARP_AT:
-            if self.ethertype != ETH_ARP:
+            if self.ethertype not in ARP_TYPES:
                 return
-            if self.fields.get("arp_op", 0):
+            if self.fields.get("arp_op", 0) and self.ethertype == ETH_ARP:
                 at, size = _ARP_AT[field]
                 self.data[self._network + at : self._network + at + size] = value.to_bytes(size)
         elif field not in ("metadata", "tunnel_id") and not self._set_ip(field, value):
