@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+from zlib import crc32
 
 from penstock.properties.base import Property, Violated
 from penstock.world.component import Endpoint, Event, Send, Step
 from penstock.world.fabric import Fabric, Wire
 from penstock.world.faults import Faults
 from penstock.world.network import Network
+from penstock.world.signals import FABRIC
 
 
 @dataclass
@@ -42,6 +45,36 @@ class Automaton:
 
 
 @dataclass
+class Onlooker(Automaton):
+    """An automaton whose actions come and go with the states of others, in a way made at random."""
+
+    looks_at: tuple[str, ...]
+    salt: int
+    restless: bool
+    """Whether it goes on, without sending anything, when it has sent all it may: then runs have no end."""
+
+    def actions(self, state: tuple[int, int]) -> tuple[str, ...]:
+        raise AssertionError("an aware component is asked for its actions with the others in view")
+
+    def actions_given(self, state: tuple[int, int], seen: Mapping[str, Any]) -> tuple[str, ...]:
+        assert tuple(seen) == self.looks_at
+        if not state[1] and not self.restless:
+            return ()
+        sights = [_sight(name, other) for name, other in seen.items()]
+        return _CHOICES[crc32(repr((self.salt, state[0], sights)).encode()) % len(_CHOICES)]
+
+
+_CHOICES = ((), ("a",), ("b",), ("a", "b"), ("b", "a"))
+
+
+def _sight(name: str, state: Any) -> object:
+    """Return what an onlooker makes of a state; of automata not all, so that some changes are harmless."""
+    if name == FABRIC:
+        return len(state.wiring.cut), state.budget.drops, state.budget.duplicates
+    return state[0]
+
+
+@dataclass
 class Order(Property):
     """Broken when events come in an order made at random."""
 
@@ -63,7 +96,7 @@ class Order(Property):
         return state
 
 
-def random_network(random: Random, *, faults: bool = False) -> tuple[Network, Order]:
+def random_network(random: Random, *, faults: bool = False, aware: bool = False) -> tuple[Network, Order]:
     """Return a network of two to four automata on a line or in a ring, and a property of it."""
     count = random.randint(2, 4)
     names = [f"p{i}" for i in range(count)]
@@ -81,6 +114,8 @@ def random_network(random: Random, *, faults: bool = False) -> tuple[Network, Or
     components = [
         _automaton(random, name, ports[name], 1 if faults else random.randint(1, 2)) for name in names
     ]
+    if aware:
+        components = [_opened_eyes(random, component, names) for component in components]
     allowed = random.choice([Faults(drops=1), Faults(duplicates=1, reorders=1), Faults(link_failures=1)])
     fabric = Fabric(cables=wires, faults=allowed if faults else Faults())
     channels = [end for wire in wires for end in wire]
@@ -103,3 +138,13 @@ def _automaton(random: Random, name: str, ports: list[int], budget: int) -> Auto
             table[state, key] = (random.randrange(states), sends, events)
     offered = {state: tuple(random.sample(("a", "b"), random.randint(0, 2))) for state in range(states)}
     return Automaton(name, table, offered, budget)
+
+
+def _opened_eyes(random: Random, automaton: Automaton, names: list[str]) -> Automaton:
+    """Return an automaton that looks at others, or in one case of three the one that was given."""
+    if random.random() < 1 / 3:
+        return automaton
+    others = [name for name in (*names, FABRIC) if name != automaton.name]
+    looks_at = tuple(random.sample(others, random.randint(1, len(others))))
+    salt, restless = random.randrange(1000), random.random() < 0.3
+    return Onlooker(**vars(automaton), looks_at=looks_at, salt=salt, restless=restless)

@@ -2,60 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
 from random import Random
 
 import pytest
+from plain_search import TooLarge, oracle
 from random_systems import Order, random_network
 
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
 from penstock.explore.search import Bounds, Search, fingerprint
-from penstock.properties.base import Violated
 from penstock.world.network import Network
-from penstock.world.world import World
 
 SYSTEMS = 250
 """How many systems a test compares; four such tests make a thousand."""
 
-LARGEST = 300
-"""Systems with more states than this are passed over: the plain search is slow on purpose."""
-
-
-class TooLarge(Exception):
-    """The system is too large for the plain search."""
-
-
-def oracle(network: Network, watcher: Order) -> tuple[dict, set, dict]:
-    """Search with `World` alone: states with their depths, states at rest, violations with theirs."""
-    world = World(network)
-    first = (world.snapshot(), watcher.start(network))
-    depths, resting, broken = {first: 0}, set(), {}
-    waiting = deque([first])
-    while waiting:
-        here = waiting.popleft()
-        world.restore(here[0])
-        transitions = world.enabled()
-        if not any(t.verb == "deliver" or (t.verb == "act" and t.node != "fabric") for t in transitions):
-            resting.add(here)
-        for transition in transitions:
-            world.restore(here[0])
-            record = world.take(transition)
-            watched, seen = here[1], watcher.see(record)
-            if seen is not None:
-                try:
-                    watched = watcher.next(watched, seen)
-                except Violated as violated:
-                    broken.setdefault(str(violated), depths[here] + 1)
-                    continue
-            after = (world.snapshot(), watched)
-            if after not in depths:
-                depths[after] = depths[here] + 1
-                waiting.append(after)
-                if len(depths) > LARGEST:
-                    raise TooLarge
-    return depths, resting, broken
+AWARE_SYSTEMS = 150
+"""The same where components look at each other."""
 
 
 def searched(network: Network, watcher: Order, order: str, sleep: bool, key: object = None) -> Search:
@@ -67,11 +30,19 @@ def searched(network: Network, watcher: Order, order: str, sleep: bool, key: obj
 @pytest.mark.parametrize("part", [0, 1])
 @pytest.mark.parametrize("faults", [False, True], ids=["reliable", "faulty"])
 def test_searches_agree_with_a_plain_search_on_a_thousand_random_systems(faults: bool, part: int) -> None:
+    compare(SYSTEMS, part * 1_000_000, faults=faults)
+
+
+@pytest.mark.parametrize("faults", [False, True], ids=["reliable", "faulty"])
+def test_they_agree_where_actions_come_and_go_with_the_states_of_others(faults: bool) -> None:
+    compare(AWARE_SYSTEMS, 0, faults=faults, aware=True)
+
+
+def compare(systems: int, seed: int, *, faults: bool, aware: bool = False) -> None:
     violated = compared = saved = 0
-    seed = part * 1_000_000
-    while compared < SYSTEMS:
+    while compared < systems:
         seed += 1
-        network, watcher = random_network(Random(seed), faults=faults)
+        network, watcher = random_network(Random(seed), faults=faults, aware=aware)
         try:
             depths, resting, broken = oracle(network, watcher)
         except TooLarge:
@@ -95,5 +66,5 @@ def test_searches_agree_with_a_plain_search_on_a_thousand_random_systems(faults:
         compacted = searched(network, watcher, "depth-first", False, fingerprint).outcome
         assert {violation.message for violation in compacted.violations} == set(broken), seed
         assert compacted.terminal == len(resting), seed
-    assert SYSTEMS // 20 < violated < SYSTEMS * 9 // 10
-    assert saved > SYSTEMS // 4
+    assert systems // 20 < violated < systems * 9 // 10
+    assert saved > systems // 4

@@ -10,21 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from penstock.explore.expand import EVERY, plain, wary
-from penstock.explore.search import PERIOD, Outcome, Search, Stop
+from penstock.explore.search import PERIOD, Outcome, Search
 
 
 def breadth_first(search: Search, *, sleep: bool = True) -> Outcome:
     """Visit every reachable state, within the search's bounds."""
-    try:
-        if sleep and search.key is None and not search.cells.collects:
-            _spread_wary(search)
-        else:
-            _spread_plain(search)
-    except Stop as stop:
-        return search.finish(str(stop))
-    except KeyboardInterrupt:
-        return search.finish("Ctrl-C")
-    return search.finish(search.outcome.stopped_by)
+    may_sleep = sleep and search.key is None and not search.cells.collects
+    return search.conclude(_spread_wary if may_sleep else _spread_plain)
 
 
 def _at_limit(search: Search, level: Iterable[int]) -> bool:
@@ -95,6 +87,8 @@ def _spread_wary(search: Search) -> None:
             if not countdown:
                 countdown = PERIOD
                 search.tick()
+            # What woke up since this level began, by ways from other states of it, is taken at once.
+            wanted |= following.pop(state, 0)
             found, resting = expand(state, asleep.get(state, 0), wanted)
             outcome.transitions += len(found)
             if resting and wanted == EVERY:

@@ -14,21 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.explore.expand import EVERY, plain, wary
-from penstock.explore.search import PERIOD, Outcome, Search, Stop
+from penstock.explore.search import PERIOD, Outcome, Search
 
 
 def depth_first(search: Search, *, sleep: bool = True) -> Outcome:
     """Visit every reachable state, within the search's bounds."""
-    try:
-        if sleep and search.key is None and not search.cells.collects:
-            _descend_wary(search)
-        else:
-            _descend_plain(search)
-    except Stop as stop:
-        return search.finish(str(stop))
-    except KeyboardInterrupt:
-        return search.finish("Ctrl-C")
-    return search.finish(search.outcome.stopped_by)
+    may_sleep = sleep and search.key is None and not search.cells.collects
+    return search.conclude(_descend_wary if may_sleep else _descend_plain)
 
 
 def _descend_plain(search: Search) -> None:

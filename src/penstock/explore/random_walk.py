@@ -7,9 +7,10 @@ decides everything.
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
-from penstock.explore.search import Outcome, Search, Stop
+from penstock.explore.search import Outcome, Search
 
 _LOOKS = 256
 """How many steps are taken between two looks at the clock."""
@@ -17,14 +18,7 @@ _LOOKS = 256
 
 def random_walk(search: Search, seed: int, *, longest: int = 1000, walks: int | None = None) -> Outcome:
     """Walk until a bound is reached or a property is broken."""
-    random = Random(seed)
-    try:
-        _walk(search, random, longest, walks)
-    except Stop as stop:
-        return search.finish(str(stop))
-    except KeyboardInterrupt:
-        return search.finish("Ctrl-C")
-    return search.finish(f"{walks} walks")
+    return search.conclude(partial(_walk, random=Random(seed), longest=longest, walks=walks))
 
 
 def _walk(search: Search, random: Random, longest: int, walks: int | None) -> None:
@@ -36,11 +30,11 @@ def _walk(search: Search, random: Random, longest: int, walks: int | None) -> No
         state, _ = search.begin()
         for depth in range(1, longest + 1):
             steps = list(cells.steps(state))
-            if all(entry.bit == 0 for _, entry in steps):
+            if all(bit == 0 for _, bit, _ in steps):
                 search.at_rest(state)
             if not steps:
                 break
-            after, _ = random.choice(steps)
+            after, _, _ = random.choice(steps)
             outcome.transitions += 1
             outcome.depth = max(outcome.depth, depth)
             search.parents.setdefault(after, state)
@@ -51,3 +45,4 @@ def _walk(search: Search, random: Random, longest: int, walks: int | None) -> No
             state = after
             if outcome.transitions % _LOOKS == 0:
                 search.tick()
+    outcome.stopped_by = f"{walks} walks"

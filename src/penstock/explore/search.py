@@ -17,7 +17,8 @@ from hashlib import blake2b
 from typing import Final, Literal
 
 from penstock.errors import PenstockError
-from penstock.explore.cells import MASK, WIDTH, Cells
+from penstock.explore.cells import Cells
+from penstock.explore.interning import MASK, WIDTH, Full
 from penstock.properties.base import Property, Violated, ask
 from penstock.world.transition import Transition
 
@@ -118,7 +119,7 @@ class Search:
         self._found: set[tuple[str, str]] = set()
 
     def _mask_of(self, watcher: Property) -> int:
-        names = [self.cells.network.names[place] for place in self.cells.order]
+        names = self.cells.names
         for name in watcher.reads:
             if name not in names:
                 raise PenstockError(
@@ -178,21 +179,21 @@ class Search:
             if type(watcher).at_rest is Property.at_rest:
                 continue
             states = states or self.cells.component_states(state)
-            own = self.cells.monitor_state(state, index)
+            own = self.cells.watching.state(state, index)
             self._judge(state, watcher, partial(ask, watcher, "at_rest", own, states))
 
     def _judge(self, state: int, watcher: Property, judge: Callable[[], bool]) -> None:
         index = self.cells.properties.index(watcher)
         try:
             if judge():
-                self.cells.exercised[index] += 1
+                self.cells.watching.exercised[index] += 1
         except Violated as violated:
-            self.cells.exercised[index] += 1
+            self.cells.watching.exercised[index] += 1
             self._report(state, watcher.name, str(violated))
 
     def broken(self, state: int) -> None:
         """Report a state in which a property that follows what happens is broken."""
-        for watcher, message in self.cells.broken(state):
+        for watcher, message in self.cells.watching.broken(state):
             self._report(state, watcher.name, message)
 
     def _report(self, state: int, name: str, message: str) -> None:
@@ -213,12 +214,22 @@ class Search:
         here = self.cells.initial()
         transitions = []
         for wanted in keys[1:]:
-            here, entry = next(step for step in self.cells.steps(here) if key(step[0]) == wanted)
-            transitions.append(entry.transition)
+            here, _, transition = next(step for step in self.cells.steps(here) if key(step[0]) == wanted)
+            transitions.append(transition)
         return tuple(transitions)
 
     def _exercised(self) -> dict[str, int]:
-        return dict(zip((p.name for p in self.cells.properties), self.cells.exercised, strict=True))
+        return dict(zip((p.name for p in self.cells.properties), self.cells.watching.exercised, strict=True))
+
+    def conclude(self, visit: Callable[[Search], None]) -> Outcome:
+        """Have states visited until all are, or something stops it; then close the books."""
+        try:
+            visit(self)
+        except (Stop, Full) as stop:
+            return self.finish(str(stop))
+        except KeyboardInterrupt:
+            return self.finish("Ctrl-C")
+        return self.finish(self.outcome.stopped_by)
 
     def finish(self, stopped_by: str = "") -> Outcome:
         """Close the books."""

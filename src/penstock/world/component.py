@@ -18,9 +18,11 @@ Actions, ports and messages have short, stable, readable names, because traces a
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from penstock.errors import PenstockError
 
 Port = int | str
 """A data port is its number; a control session is the name of the component at the far end."""
@@ -130,3 +132,38 @@ class Collector(Protocol):
     def collect(self, state: Any, port: Port, message: Any) -> Hashable | None:
         """Return the state with the message taken in, or None to leave it in its channel."""
         ...
+
+
+@runtime_checkable
+class Aware(Protocol):
+    """A component whose actions depend on the states of others, as if it could look at them.
+
+    What an action does depends on the component's own state alone, as ever; so does what it makes of
+    a message.  Only which actions there are is asked with the others in view, and `actions` is not
+    asked then.  The answer must be a function of the states handed in, since it is remembered.
+    """
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """The names of the components it looks at, which never change; the fabric may be among them."""
+        ...
+
+    def actions_given(self, state: Any, seen: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what it may do by itself in this state, given the states of what it looks at, by name."""
+        ...
+
+
+def lookers(components: Sequence[Component]) -> dict[int, tuple[Aware, tuple[int, ...]]]:
+    """Return the aware components by their places, each with the places of those it looks at."""
+    places = {component.name: place for place, component in enumerate(components)}
+    found: dict[int, tuple[Aware, tuple[int, ...]]] = {}
+    for place, component in enumerate(components):
+        if isinstance(component, Aware):
+            for name in component.looks_at:
+                if name not in places:
+                    raise PenstockError(
+                        f"{component.name} looks at {name!r}, which is no component here: "
+                        f"the components are {', '.join(places)}."
+                    )
+            found[place] = (component, tuple(places[name] for name in component.looks_at))
+    return found

@@ -7,7 +7,8 @@ Time is virtual and stands still while transitions are taken; only `advance` mov
 decides for itself whether a packet is faster than a timeout.
 
 Choosing what happens next never scans the network: the channels that hold messages are kept in
-a sorted list, and a component is asked for its actions only after its state has changed.
+a sorted list, and a component is asked for its actions only after its state has changed, or the
+state of one it looks at.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.world.channels import CHANNEL_FAULTS, Queue
-from penstock.world.component import Collector, Endpoint, Timed
+from penstock.world.component import Collector, Endpoint, Timed, lookers
 from penstock.world.network import Change, ComponentRaised, GlobalState, Network, Routes, is_urgent
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, DELIVER, TIME, Record, Transition
@@ -56,7 +57,13 @@ class World:
         self._acting: list[int] = []
         """The components that have actions, the fabric apart, in order."""
         self._stale: set[int] = set(range(self._fabric))
-        """The components whose actions are not known since their state changed."""
+        """The components whose actions are not known since a state that decides them changed."""
+        self._lookers = lookers(network.components)
+        self._depending = [
+            tuple(other for other, (_, seen) in self._lookers.items() if place in seen)
+            for place in range(size)
+        ]
+        """For each component, those that look at it."""
         self._timed = [
             (place, component)
             for place, component in enumerate(network.components)
@@ -112,6 +119,10 @@ class World:
         """Return every transition that can be taken now: deliveries, actions, then faults, each in order."""
         return (*self._enabled(), *self._environment())
 
+    def deliveries(self) -> tuple[Transition, ...]:
+        """Return the deliveries that can be made now, in order."""
+        return tuple(map(self.network.delivery, self._deliverable()))
+
     def _enabled(self) -> Iterator[Transition]:
         for channel in self._deliverable():
             yield self.network.delivery(channel)
@@ -140,7 +151,7 @@ class World:
         for place in self._stale:
             name = self.network.names[place]
             try:
-                actions = self.network.components[place].actions(self._states[place])
+                actions = self._actions_of(place)
             except Exception as error:
                 raise ComponentRaised(name, Transition(ACT, name, "…"), error) from error
             self._actions[place] = tuple(Transition(ACT, name, action) for action in actions)
@@ -149,6 +160,15 @@ class World:
         if not self._urgent:
             return self._acting
         return [place for place in self._acting if place not in self._urgent]
+
+    def _actions_of(self, place: int) -> tuple[str, ...]:
+        state = self._states[place]
+        looker = self._lookers.get(place)
+        if looker is None:
+            return self.network.components[place].actions(state)
+        component, others = looker
+        seen = {self.network.names[other]: self._states[other] for other in others}
+        return component.actions_given(state, seen)
 
     # Taking transitions.
 
@@ -295,6 +315,8 @@ class World:
                 self._routes = self.network.routes(state)
         else:
             self._stale.add(place)
+        if self._depending[place]:
+            self._stale.update(self._depending[place])
         self._states[place] = state
 
     def _fill(self, channel: int, queue: Queue) -> None:
