@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from penstock.building import Built
 from penstock.errors import PenstockError
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
@@ -26,7 +27,7 @@ from penstock.explore.search import (
 )
 from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
-from penstock.scenario import Built, Limits, Scenario
+from penstock.scenario import Limits, Scenario
 from penstock.trace import Verdict, write_trace
 from penstock.world.network import ComponentRaised
 from penstock.world.transition import Record
@@ -135,6 +136,8 @@ def _search(built: Built, limits: Limits, progress: Progress | None) -> Search:
 def _report(
     scenario: Scenario, built: Built, outcome: Outcome, output: Path | None, **details: int
 ) -> Report:
+    if built.discovery is not None:
+        outcome.remarks += built.discovery.sentences()
     report = Report(scenario, outcome)
     for number, violation in enumerate(outcome.violations, 1):
         records, confirmed = retake(built, violation)

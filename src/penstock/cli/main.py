@@ -120,7 +120,7 @@ def scenario_from(path: Path, **options: Any) -> Scenario:
 
 
 def _around(app: Path) -> Scenario:
-    """Return a scenario around an app: two switches, and h1 pings h2."""
+    """Return a scenario around an app: two switches, and hosts that send whatever makes a difference."""
     if app.suffix == ".py" and not app.is_file():
         raise PenstockError(f"There is no file {app}: give the path of an app.")
     file = app.suffix == ".py"
@@ -128,7 +128,6 @@ def _around(app: Path) -> Scenario:
         name=app.stem if file else app.name.rpartition(".")[2],
         controller={"apps": [app.name if file else str(app)]},
         topology="linear,2",
-        hosts={"h1": {"kind": "ping", "to": "h2"}},
         properties=DEFAULT_PROPERTIES,
         folder=app.parent if file else Path(),
     )
@@ -202,6 +201,34 @@ def walk(
         report = run(chosen, seed, walks=walks, longest=longest, output=output, progress=live.show)
     click.echo(report_as_json(report)) if as_json else print_report(report)
     return STATUS[report.outcome.result]
+
+
+@commands.command()
+@_scenario_options
+@click.option("--after", "trace", type=click.Path(path_type=Path), help="Take the steps of this trace first.")
+@click.option("--steps", type=click.IntRange(0), help="How many of them; by default all.")
+@click.option("--host", metavar="NAME", help="Only what this host could send.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def packets(
+    scenario: Path, trace: Path | None, steps: int | None, host: str | None, as_json: bool, **options: Any
+) -> int:
+    """List the packets that the controller tells apart.
+
+    Each class comes with its condition, one packet of it, and the branches that it takes in the
+    controller's code.
+    """
+    from penstock.packets import list_packets
+    from penstock.report.classes import classes_as_json, classes_as_text
+
+    chosen = scenario_from(scenario, **options)
+    with Live(quiet=as_json):
+        found, discovery = list_packets(chosen, trace=trace, steps=steps, host=host)
+    if as_json:
+        click.echo(classes_as_json(found, discovery))
+    else:
+        for text in classes_as_text(found, discovery):
+            click.echo(text)
+    return 0
 
 
 @commands.command()

@@ -11,15 +11,19 @@ when the handler is over.
 
 from __future__ import annotations
 
+import sys
 import traceback
+from types import ModuleType
 from typing import Any, Final
 
 from penstock.controllers.deadline import TookTooLong, deadline
+from penstock.controllers.reactions import Reaction
 from penstock.controllers.snapshot import Heap, Snapshot
 from penstock.openflow.actions import Action, ApplyActions, Output
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
     NO_BUFFER,
+    V13,
     Error,
     FlowCommand,
     FlowMod,
@@ -31,6 +35,10 @@ from penstock.openflow.messages import (
     PortStatus,
 )
 from penstock.openflow.stats import StatsReply
+from penstock.symbolic.following import follow_modules, sources
+from penstock.symbolic.inputs import Question
+from penstock.symbolic.run import TooManyDecisions, unnoticed
+from penstock.symbolic.space import Inputs
 from penstock.world.component import Event, Port, Send, Step
 from penstock.world.signals import FABRIC, Carrier, Power
 
@@ -106,9 +114,17 @@ class NativeController:
     """A native controller as a component of the world."""
 
     def __init__(
-        self, program: Controller, switches: tuple[str, ...], name: str = "c0", *, seconds: float = 2.0
+        self,
+        program: Controller,
+        switches: tuple[str, ...],
+        name: str = "c0",
+        *,
+        seconds: float = 2.0,
+        version: int = V13,
+        followed: bool = False,
     ) -> None:
         self.name = name
+        self.version = version
         self.switches = switches
         self.seconds = seconds
         """How long a handler may compute before it is taken for endless."""
@@ -116,7 +132,19 @@ class NativeController:
         self._program._outbox = []
         # The order of keys counts: a program that goes through a dictionary can depend on it.
         self._heap = Heap([program], ordered=True)
-        self._current = self._first = self._heap.take()
+        self._first = self._heap.take()
+        self._current: Snapshot | None = self._first
+        if followed:
+            follow_modules(self._modules())
+
+    def _modules(self) -> list[ModuleType]:
+        """Return the modules that the program's class comes from."""
+        kinds = type(self._program).__mro__
+        return [sys.modules[kind.__module__] for kind in kinds[: kinds.index(Controller)]]
+
+    def sources(self) -> list[str]:
+        """Return the source texts of the program."""
+        return sources(self._modules())
 
     def initial(self) -> tuple[tuple[str, ...], Snapshot]:
         """Return the program as it was made, with every switch still to join."""
@@ -136,10 +164,7 @@ class NativeController:
         """Have the program handle what a switch sent, or that a session came or went."""
         if port == FABRIC:
             return self._signal(state, message)
-        for kind, handler in _HANDLERS:
-            if isinstance(message, kind):
-                return self._run(state[0], state[1], handler, str(port), message)
-        return self._run(state[0], state[1], "other", str(port), message)
+        return self._run(state[0], state[1], _handler_of(message), str(port), message)
 
     def _signal(self, state: tuple[tuple[str, ...], Snapshot], signal: Carrier | Power) -> Step:
         if isinstance(signal, Power):
@@ -150,10 +175,29 @@ class NativeController:
         waiting = tuple(name for name in state[0] if name != switch)
         return self._run(waiting, state[1], "switch_leave", switch)
 
+    def hears(self, state: tuple[tuple[str, ...], Snapshot], switch: str) -> bool:
+        """Tell whether the program would take in what a switch sends."""
+        return switch not in state[0]
+
+    def pose(
+        self, state: tuple[tuple[str, ...], Snapshot], switch: str, question: Question, inputs: Inputs
+    ) -> Reaction:
+        """Run a handler on a message whose contents are followed, and forget what it did."""
+        message = question.follow_native(inputs)
+        state[1].restore()
+        self._current = None
+        return self._call(_handler_of(message), switch, message)
+
     def _run(self, waiting: tuple[str, ...], before: Snapshot, handler: str, *arguments: object) -> Step:
         """Run one handler on the program as it was before."""
         if before is not self._current:
             before.restore()
+        sends, events = self._call(handler, *arguments)
+        self._current = self._heap.take()
+        return Step((waiting, self._current), sends, events)
+
+    def _call(self, handler: str, *arguments: object) -> Reaction:
+        """Run one handler on the program as it is."""
         outbox = self._program._outbox = []
         events: tuple[Event, ...] = ()
         try:
@@ -161,11 +205,17 @@ class NativeController:
                 getattr(self._program, handler)(*arguments)
         except TookTooLong as late:
             events = (Event("hung", (self.name, f"{handler}: {late}")),)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, TooManyDecisions):
             raise
         except BaseException as error:
-            text = "".join(traceback.format_exception(error))
-            events = (Event("crashed", (self.name, f"{type(error).__name__}: {error}", text)),)
+            # What is written about a crash decides nothing.
+            with unnoticed():
+                text = "".join(traceback.format_exception(error))
+                events = (Event("crashed", (self.name, f"{type(error).__name__}: {error}", text)),)
         self._program._outbox = []
-        self._current = self._heap.take()
-        return Step((waiting, self._current), tuple(outbox), events)
+        return Reaction(tuple(outbox), events)
+
+
+def _handler_of(message: object) -> str:
+    """Return the name of the handler for a message."""
+    return next((handler for kind, handler in _HANDLERS if isinstance(message, kind)), "other")

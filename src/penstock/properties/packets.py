@@ -15,9 +15,10 @@ copies say what they make of that.
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.addresses import BROADCAST_MAC
+from penstock.openflow.fields import ETH_LLDP
 from penstock.openflow.messages import NO_BUFFER, PacketIn, PacketOut
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Event
@@ -28,6 +29,8 @@ from penstock.world.packet import ARP_REQUEST, describe
 from penstock.world.signals import FABRIC
 from penstock.world.switch.headers import read
 from penstock.world.transition import Record
+
+_BETWEEN_NEIGHBOURS: Final = (ETH_LLDP, 0x8809)
 
 
 def called(tag: str, data: bytes) -> str:
@@ -65,8 +68,13 @@ class Hosts:
         return self._ips.get(ip)
 
     def receiver(self, data: bytes) -> str | None:
-        """Return the host that a frame is for: by its MAC address, or the one an ARP question is about."""
+        """Return the host that a frame is for: by its MAC address, or the one an ARP question is about.
+
+        LLDP and the slow protocols (LACP) are between neighbours on a link, and so for no host.
+        """
         fields = read(data).fields
+        if fields.get("eth_type") in _BETWEEN_NEIGHBOURS:
+            return None
         if fields.get("eth_dst") != BROADCAST_MAC:
             return self._macs.get(fields.get("eth_dst", 0))
         if fields.get("arp_op") == ARP_REQUEST and fields.get("arp_spa") != fields.get("arp_tpa"):

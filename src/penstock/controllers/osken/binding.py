@@ -30,7 +30,9 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
+from types import ModuleType
 from typing import Any, Final
 
 from penstock.controllers.osken import stacks
@@ -50,11 +52,16 @@ from penstock.controllers.osken.program import (
     Start,
 )
 from penstock.controllers.osken.sessions import held_xids
+from penstock.controllers.reactions import Reaction
 from penstock.controllers.snapshot import Snapshot
 from penstock.errors import PenstockError
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, Hello, OpenFlowMessage, PacketIn, PacketOut
 from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
+from penstock.symbolic.following import sources
+from penstock.symbolic.inputs import Question
+from penstock.symbolic.run import unnoticed
+from penstock.symbolic.space import Inputs
 from penstock.world.component import Event, Port, Send, Step
 from penstock.world.signals import FABRIC, Carrier, Power
 
@@ -97,6 +104,9 @@ class OsKenController:
     With `ordered`, states differ in which order keys came into dictionaries, because a program that
     goes through one can tell.  Without it there are fewer states, and what such a program does in
     one of them may depend on how it was first reached.
+
+    With `followed`, the apps' code is rewritten in memory so that questions can be posed: what would
+    they do with a message of which only some of the contents matter.
     """
 
     def __init__(
@@ -112,6 +122,7 @@ class OsKenController:
         seconds: float = 2.0,
         lines: int = 20,
         ordered: bool = True,
+        followed: bool = False,
     ) -> None:
         if timers is not None and timers < 0:
             raise PenstockError(f"{timers} timers cannot go off: give a number from 0 up, or None.")
@@ -119,7 +130,9 @@ class OsKenController:
         self.switches = dict(switches)
         names = (apps,) if isinstance(apps, str) else tuple(apps)
         given = {"observe_links": observe_links, **(options or {})}
-        self._program = Program(names, version, given, seconds=seconds, lines=lines, ordered=ordered)
+        self._program = Program(
+            names, version, given, seconds=seconds, lines=lines, ordered=ordered, followed=followed
+        )
         self.version = self._program.version
         self._greeting = encode(Hello(frozenset({self.version})), self.version)
         self._timers = timers
@@ -265,6 +278,37 @@ class OsKenController:
         sends, malformed = self._sends(doings, packet)
         return Step(after, tuple(sends), (*self._events(doings), *malformed))
 
+    # Questions.
+
+    def sources(self) -> list[str]:
+        """Return the source texts of the program."""
+        return sources(self.modules())
+
+    def modules(self) -> list[ModuleType]:
+        """Return the modules that the program is made of."""
+        return self._program.modules()
+
+    def hears(self, state: OsKenState, switch: str) -> bool:
+        """Tell whether the program would take in what a switch sends."""
+        return not state.hung and switch in state.joined
+
+    def pose(self, state: OsKenState, switch: str, question: Question, inputs: Inputs) -> Reaction:
+        """Run the program on a message whose contents are followed, and forget what it did."""
+        program = self._program
+        assert state.history is not None
+        program.enter(state.snapshot, state.history)
+        what = Arrive(switch, encode(question.message(inputs), self.version))
+        # Chance is the same whatever the contents, so that only they decide.
+        circumstances = Circumstances(state.snapshot.digest, held_xids(state.snapshot))
+        try:
+            doings = program.perform(what, circumstances, partial(question.follow_osken, inputs))
+        except Overrun as error:
+            return Reaction((), (Event("hung", (self.name, str(error))),))
+        finally:
+            program.forget()
+        sends, malformed = self._sends(doings, None)
+        return Reaction(tuple(sends), (*self._events(doings), *malformed))
+
     def _sends(self, doings: Doings, packet: PacketIn | None) -> tuple[list[Send], list[Event]]:
         sends: list[Send] = []
         malformed: list[Event] = []
@@ -279,9 +323,11 @@ class OsKenController:
 
     def _events(self, doings: Doings) -> list[Event]:
         events = [Event("log", (self.name, line)) for line in doings.lines]
-        for error in doings.crashes:
-            said = scrubbed(f"{type(error).__name__}: {error}")
-            events.append(Event("crashed", (self.name, said, _told(error))))
+        # What is written about a crash decides nothing.
+        with unnoticed():
+            for error in doings.crashes:
+                said = scrubbed(f"{type(error).__name__}: {error}")
+                events.append(Event("crashed", (self.name, said, _told(error))))
         events += [Event("closed", (self.name, switch)) for switch in doings.closed]
         return events
 

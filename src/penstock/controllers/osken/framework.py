@@ -10,7 +10,8 @@ some of it is changed:
 - an app that imports an interface to another app, such as `topology.api`, needs that other app.
   os-ken notes this when the interface is first imported by anybody; here it holds for each program;
 - an event's time stamp is the time when somebody first looks at it, so that making an event does
-  not mean that time matters.
+  not mean that time matters;
+- a message can be changed between os-ken's parser and the program's handlers (see `parsed`).
 
 Some of os-ken's variables belong to the one program that runs: the apps by name, the manager,
 the versions spoken, the configuration.  `put_in_charge` sets them for a program.
@@ -22,7 +23,8 @@ import functools
 import importlib
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
@@ -36,6 +38,7 @@ def install() -> None:
     ryu.install()
     from os_ken.base import app_manager
     from os_ken.controller import ofp_event, ofp_handler
+    from os_ken.ofproto import ofproto_parser
 
     # It defines options that every program may be given.
     importlib.import_module("os_ken.topology.switches")
@@ -44,6 +47,29 @@ def install() -> None:
     ofp_handler.OpenFlowController = _NoServer
     ofp_event.time = SimpleNamespace(time=float)
     ofp_event.EventOFPMsgBase.timestamp = property(_read_timestamp, _ignore_timestamp)
+    ofproto_parser.msg = functools.partial(_parse, ofproto_parser.msg)
+
+
+_change: Callable[[Any], None] | None = None
+"""What is to be done to messages that arrive, before the program sees them."""
+
+
+@contextmanager
+def parsed(change: Callable[[Any], None]) -> Iterator[None]:
+    """Have messages that arrive inside this block changed once os-ken has parsed them."""
+    global _change
+    _change = change
+    try:
+        yield
+    finally:
+        _change = None
+
+
+def _parse(parser: Callable[..., Any], *arguments: Any) -> Any:
+    message = parser(*arguments)
+    if _change is not None and message is not None:
+        _change(message)
+    return message
 
 
 def _serve_events(app: Any) -> None:

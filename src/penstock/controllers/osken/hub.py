@@ -28,6 +28,8 @@ from typing import Any, Final
 
 import greenlet
 
+from penstock.symbolic.run import TooManyDecisions
+
 TaskExit = greenlet.GreenletExit
 
 MICROSECONDS: Final = 1_000_000
@@ -45,7 +47,7 @@ class WouldWait(Exception):
     """The program waits for something before it was started."""
 
 
-NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, KeyboardInterrupt)
+NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, TooManyDecisions, KeyboardInterrupt)
 """What goes through a program's handlers and tasks without being a failure of theirs."""
 
 

@@ -46,13 +46,18 @@ class Loaded:
         contexts = [made for made in self.contexts.values() if issubclass(made, app_manager.OSKenApp)]
         return [*self.apps.values(), *contexts]
 
-    def namespaces(self) -> list[Any]:
-        """Return the modules and classes whose variables are part of the program's state."""
+    def all_modules(self) -> list[ModuleType]:
+        """Return the program's own modules and those of os-ken that its apps come from."""
         modules = {name: self.modules[name] for name in sorted(self.modules)}
         for made in (*self.classes(), *self.contexts.values()):
-            modules.setdefault(made.__module__, sys.modules[made.__module__])
+            if made.__module__ not in modules:
+                modules[made.__module__] = sys.modules[made.__module__]
+        return list(modules.values())
+
+    def namespaces(self) -> list[Any]:
+        """Return the modules and classes whose variables are part of the program's state."""
         found: list[Any] = []
-        for module in modules.values():
+        for module in self.all_modules():
             found.append(module)
             found += _classes_in(vars(module), module.__name__)
         return found

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, Final, NamedTuple
@@ -24,6 +24,7 @@ from penstock.controllers.osken.determinism import Surroundings
 from penstock.controllers.osken.loading import common_version, load
 from penstock.controllers.snapshot import Heap, Snapshot
 from penstock.errors import PenstockError
+from penstock.symbolic.following import follow_program
 
 _SWITCHES: Final = 10_000
 """How many turns the tasks of a program may take in one step."""
@@ -128,6 +129,7 @@ class Program:
         seconds: float,
         lines: int,
         ordered: bool,
+        followed: bool = False,
     ) -> None:
         self.name = " and ".join(names)
         self._seconds = seconds
@@ -147,6 +149,8 @@ class Program:
         ):
             self._loaded = load(names)
             determinism.bind_dates(self._loaded.modules.values())
+            if followed:
+                follow_program(self._loaded.all_modules())
             self.version = common_version(self._loaded, self.name, version)
             """The OpenFlow version that the program speaks."""
             self._manager = framework.new_manager()
@@ -163,6 +167,10 @@ class Program:
         )
         self.base = self._heap.take()
         """The program before it starts: everything is made, nothing has run."""
+
+    def modules(self) -> list[ModuleType]:
+        """Return the modules that the program is made of."""
+        return self._loaded.all_modules()
 
     @contextmanager
     def _at_load(self) -> Iterator[None]:
@@ -223,9 +231,14 @@ class Program:
 
     # Doing things.
 
-    def perform(self, what: Input, circumstances: Circumstances) -> Doings:
-        """Have something happen to the program, in the state it is in."""
-        with self._step(circumstances):
+    def perform(
+        self, what: Input, circumstances: Circumstances, change: Callable[[Any], None] | None = None
+    ) -> Doings:
+        """Have something happen to the program, in the state it is in.
+
+        With `change`, a message that arrives is changed by it on its way to the handlers.
+        """
+        with self._step(circumstances), framework.parsed(change) if change else nullcontext():
             self._happen(what)
             self._settle()
             closed = self._closed()

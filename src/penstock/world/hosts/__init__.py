@@ -5,6 +5,7 @@ to="h2")` names one for a network to make; any class of the same kind can be giv
 name.
 """
 
+from penstock.world.hosts.curious import CuriousHost
 from penstock.world.hosts.host import Address, Directory, Host, HostState, Turn
 from penstock.world.hosts.kinds import KINDS, HostMaker, host
 from penstock.world.hosts.neighbours import ASK
@@ -17,6 +18,7 @@ __all__ = [
     "KINDS",
     "Address",
     "Client",
+    "CuriousHost",
     "Directory",
     "Host",
     "HostMaker",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.world.hosts.curious import CuriousHost
 from penstock.world.hosts.host import Host
 from penstock.world.hosts.ping import Ping
 from penstock.world.hosts.tcp import TcpClient, TcpServer
@@ -23,6 +24,7 @@ KINDS: Final[Mapping[str, type[Host]]] = {
     "server": Server,
     "tcp-client": TcpClient,
     "tcp-server": TcpServer,
+    "curious": CuriousHost,
 }
 
 

@@ -1,0 +1,278 @@
+"""Putting a scenario together: from what a user wrote to a network at the start of a search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from penstock.controllers.native import Controller, NativeController
+from penstock.controllers.reactions import Answering
+from penstock.errors import PenstockError
+from penstock.loading import load_object
+from penstock.openflow.messages import V10, V13
+from penstock.properties.base import Property
+from penstock.properties.functions import FunctionProperty
+from penstock.properties.registry import property_named
+from penstock.properties.watch import Watch
+from penstock.symbolic.discovery import Discovery, SymbolicOptions
+from penstock.symbolic.hearing import Controlling, Hearing
+from penstock.tables import Table, made_from, refuse_unknown, with_tuples
+from penstock.world.assembly import build_network
+from penstock.world.component import Component
+from penstock.world.fabric import Mobility
+from penstock.world.faults import Faults
+from penstock.world.hosts import CuriousHost, Host, HostMaker, host
+from penstock.world.network import GlobalState, Network
+from penstock.world.switch import SwitchOptions
+from penstock.world.topology import Topology, load_mininet, topology
+from penstock.world.transition import ACT, DELIVER, Record, Transition
+from penstock.world.world import World
+
+if TYPE_CHECKING:
+    from penstock.scenario import Scenario
+
+VERSIONS: Final = {"1.0": V10, "1.3": V13}
+
+MOST_STEPS_TO_JOIN: Final = 100_000
+"""How long a network may take until all switches have joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A scenario put together: what a search or a run needs."""
+
+    network: Network
+    properties: tuple[Property, ...]
+    start: GlobalState
+    joining: tuple[Record, ...] = ()
+    """How the network came to the start, if the switches have joined."""
+    broken: Mapping[str, str] = field(default_factory=dict)
+    """The properties that were broken on the way, with how."""
+    discovery: Discovery | None = None
+    """What finds the packets that hosts send, where nobody says which."""
+
+
+class Building:
+    """A scenario on its way to a network."""
+
+    def __init__(self, scenario: Scenario, *, asked: bool) -> None:
+        self._scenario = scenario
+        self._asked = asked
+
+    def built(self) -> Built:
+        """Return the network where the search starts."""
+        drawing = self._with_places(self._topology())
+        version = VERSIONS.get(self._scenario.openflow)
+        if version is None:
+            raise PenstockError(f"openflow = {self._scenario.openflow!r} is unknown: use '1.0' or '1.3'.")
+        switches = {"counters": False, **self._scenario.switches}
+        options = made_from(SwitchOptions, {**switches, "version": version}, "switches")
+        finding = made_from(SymbolicOptions, with_tuples(self._scenario.symbolic), "symbolic")
+        hosts = {name: self._host(name, given) for name, given in self._hosts(drawing).items()}
+        controller = self._controller(drawing, version, finding)
+        faults = made_from(Faults, with_tuples(self._scenario.faults), "faults")
+        network = build_network(drawing, hosts=hosts, controllers=controller, switches=options, faults=faults)
+        properties = tuple(map(self._property, self._scenario.properties))
+        symmetric = all(_is_even_handed(made, network) for made in properties)
+        discovery = _discovery(network, controller, finding, asked=self._asked, symmetric=symmetric)
+        if self._scenario.limits().start == "cold":
+            return Built(network, properties, network.initial(), discovery=discovery)
+        return replace(joined(network, controller.name, properties), discovery=discovery)
+
+    def _hosts(self, drawing: Topology) -> Mapping[str, Table | HostMaker]:
+        """Return the hosts that are given; if none has a kind, all are to find out what to send."""
+        if not self._finds_traffic:
+            return self._scenario.hosts
+        return {
+            node.name: {"kind": "curious", **_table(self._scenario.hosts.get(node.name, {}))}
+            for node in drawing.hosts
+        }
+
+    @property
+    def _finds_traffic(self) -> bool:
+        """Whether nobody says what the hosts send, and the controller can be asked."""
+        askable = isinstance(self._scenario.controller, Mapping | Controller)
+        return askable and not any(
+            not isinstance(given, Mapping) or "kind" in given for given in self._scenario.hosts.values()
+        )
+
+    def _property(self, given: str | Table | Property) -> Property:
+        if isinstance(given, Property):
+            return given
+        if isinstance(given, str):
+            return property_named(given, folder=self._scenario.folder)
+        options = dict(given)
+        name = options.pop("name", None)
+        if not isinstance(name, str):
+            raise PenstockError('A property in a table has no name: write {name = "DirectPaths"}.')
+        return property_named(name, options, self._scenario.folder)
+
+    def _topology(self) -> Topology:
+        given = self._scenario.topology
+        if isinstance(given, Topology):
+            return given
+        if isinstance(given, str):
+            return topology(given)
+        refuse_unknown(given, ("mininet", "name"), "topology")
+        if "mininet" not in given:
+            raise PenstockError('The topology table names no file: write topology = {mininet = "file.py"}.')
+        return load_mininet(self._scenario.folder / given["mininet"], given.get("name"))
+
+    def _with_places(self, drawing: Topology) -> Topology:
+        """Give the switches the spare ports that hosts may move to."""
+        switches = {switch.name for switch in drawing.switches}
+        for given in self._scenario.hosts.values():
+            moves = given.get("mobility") if isinstance(given, Mapping) else None
+            for place in moves.get("places", ()) if isinstance(moves, Mapping) else ():
+                switch, _, port = str(place).rpartition(":")
+                if switch in switches and port.isdecimal() and int(port) > 0:
+                    drawing = drawing.with_port(switch, int(port))
+        return drawing
+
+    def _host(self, name: str, given: Table | HostMaker) -> HostMaker:
+        if not isinstance(given, Mapping):
+            return given
+        options = dict(given)
+        kind = options.pop("kind", "host")
+        if isinstance(kind, str) and ":" in kind:
+            kind = load_object(kind, self._scenario.folder, f"host {name}")
+        if isinstance(moves := options.pop("mobility", None), Mapping):
+            options["mobility"] = made_from(Mobility, with_tuples(moves), f"hosts.{name}.mobility")
+        return host(kind, **options)
+
+    def _controller(self, drawing: Topology, version: int, finding: SymbolicOptions) -> Component:
+        made = self._program(drawing, version, followed=self._is_followed(finding))
+        if not finding.messages:
+            return made
+        if not isinstance(made, Answering):
+            raise PenstockError("messages in [symbolic] needs a controller that runs in process.")
+        return Hearing(cast(Controlling, made), finding.messages)
+
+    def _is_followed(self, finding: SymbolicOptions) -> bool:
+        """Tell whether anybody will ask the controller what it would do."""
+        kinds = (given.get("kind") for given in self._scenario.hosts.values() if isinstance(given, Mapping))
+        makers = (given for given in self._scenario.hosts.values() if isinstance(given, partial))
+        return (
+            self._asked
+            or self._finds_traffic
+            or bool(finding.messages)
+            or "curious" in kinds
+            or any(maker.func is CuriousHost for maker in makers)
+        )
+
+    def _program(self, drawing: Topology, version: int, *, followed: bool) -> Component:
+        given = self._scenario.controller
+        names = tuple(switch.name for switch in drawing.switches)
+        if isinstance(given, Controller):
+            return NativeController(given, names, version=version, followed=followed)
+        if not isinstance(given, Mapping):
+            return given
+        options = dict(given)
+        if "native" in options:
+            text = options.pop("native")
+            made = load_object(text, self._scenario.folder, "controller")
+            refuse_unknown(options, (), "controller")
+            try:
+                program = made()
+            except Exception as error:
+                raise PenstockError(
+                    f"The controller {text} cannot be made: {type(error).__name__}: {str(error).rstrip('.')}."
+                ) from error
+            if not isinstance(program, Controller):
+                raise PenstockError(f"{text} is no native controller: let it be a subclass of Controller.")
+            return NativeController(program, names, version=version, followed=followed)
+        if "apps" in options:
+            dpids = {switch.name: switch.dpid for switch in drawing.switches}
+            return self._osken(options, dpids, version=version, followed=followed)
+        raise PenstockError(
+            'The scenario names no controller: write [controller] with apps = ["app.py"] (os-ken or Ryu) '
+            'or native = "file.py:Class".'
+        )
+
+    def _osken(self, options: dict[str, Any], dpids: dict[str, int], **details: Any) -> Component:
+        from penstock.controllers.osken import OsKenController
+
+        apps = options.pop("apps")
+        if isinstance(apps, str):
+            apps = [apps]
+        if not isinstance(apps, list | tuple) or not all(isinstance(app, str) for app in apps) or not apps:
+            raise PenstockError('apps in [controller] is no list of names: write apps = ["app.py"].')
+        refuse_unknown(options, ("timers",), "controller")
+        found = tuple(self._app(app) for app in apps)
+        return OsKenController(found, dpids, **details, **options)
+
+    def _app(self, app: str) -> str:
+        """Return an app's name, with the path of a file made whole."""
+        file, colon, name = app.partition(":")
+        return f"{self._scenario.folder / file}{colon}{name}" if file.endswith(".py") else app
+
+
+def _discovery(
+    network: Network, controller: Component, finding: SymbolicOptions, *, asked: bool, symmetric: bool
+) -> Discovery | None:
+    """Give hosts that have to find out what to send, and a controller what to hear, the means to."""
+    curious = [made for made in network.components if isinstance(made, CuriousHost)]
+    if not curious and not isinstance(controller, Hearing) and not asked:
+        return None
+    if not isinstance(controller, Answering):
+        raise PenstockError(
+            f"{controller.name} cannot be asked which packets it tells apart: use an os-ken, Ryu or native "
+            f"controller, or say what the hosts send."
+        )
+    discovery = Discovery(network, controller, finding, symmetric=symmetric)
+    for made in curious:
+        made.source = discovery
+        made.remembers = bool(discovery.groups)
+    if isinstance(controller, Hearing):
+        controller.discovery = discovery
+    return discovery
+
+
+def _is_even_handed(watcher: Property, network: Network) -> bool:
+    """Tell whether a property is one of ours and names no host, so that it treats all of them alike."""
+    if isinstance(watcher, FunctionProperty) or not type(watcher).__module__.startswith(
+        "penstock.properties."
+    ):
+        return False
+    hosts = {made.name for made in network.components if isinstance(made, Host)}
+    return not any(re.search(rf"\b{re.escape(name)}\b", repr(vars(watcher))) for name in hosts)
+
+
+def _table(given: Table | HostMaker) -> Table:
+    assert isinstance(given, Mapping)
+    return given
+
+
+def joined(network: Network, controller: str, properties: tuple[Property, ...] = ()) -> Built:
+    """Return the network once every switch has joined and all has been said about it.
+
+    The properties watch that too, since a controller can crash over a switch that joins; the search
+    then begins with properties that have seen nothing.
+    """
+    world = World(network)
+    watch = Watch(network, properties)
+    records: list[Record] = []
+    for _ in range(MOST_STEPS_TO_JOIN):
+        # Deliveries first: to ask what hosts may do is for when all is quiet.
+        found = next(iter(world.deliveries()), None) or next(
+            (known for known in world.enabled() if _is_joining(known, controller)), None
+        )
+        if found is None or watch.broken:
+            return Built(network, properties, world.snapshot(), tuple(records), watch.broken)
+        records.append(world.take(found))
+        watch.observe(records[-1], dict(zip(network.names, world.snapshot().states, strict=True)))
+    raise PenstockError(
+        f"The switches have not come to rest after {MOST_STEPS_TO_JOIN:,} steps of joining: "
+        'try start = "cold" in [search], or a controller that stops talking.'
+    )
+
+
+def _is_joining(transition: Transition, controller: str) -> bool:
+    """Tell whether a transition is part of switches joining: messages, and orders taking effect."""
+    verb, node, what = transition
+    if verb == ACT:
+        return str(what).startswith("apply ") or (node == controller and str(what).startswith("join "))
+    return verb == DELIVER

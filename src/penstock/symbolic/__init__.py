@@ -1,0 +1,1 @@
+"""Concolic execution of controller handlers: which inputs take which path (NICE, section 3)."""

@@ -1,0 +1,55 @@
+"""What makes a packet plausible: addresses that belong together.
+
+A class of packets says what a controller looks at, and leaves the rest open.  Of two packets of a
+class, the one that a host would really send is the better example: its IP address is that of the
+host its MAC address names, a question goes to everybody, what is meant for the next bridge goes to
+the next bridge.  These are wishes, not conditions: a class that contradicts one has examples
+without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.addresses import BROADCAST_MAC
+from penstock.openflow.fields import ETH_ARP, ETH_IPV4, ETH_LLDP
+from penstock.symbolic.domain import SLOW_PROTOCOLS
+from penstock.symbolic.layouts import ETH_SLOW
+from penstock.symbolic.solver import Solver
+from penstock.symbolic.terms import Term, both, const, either, eq, negation
+from penstock.world.hosts import Host
+from penstock.world.packet import ARP_REPLY, ARP_REQUEST, NEAREST_BRIDGE
+
+
+def wishes(fields: Mapping[str, Term], hosts: Sequence[Host]) -> tuple[Term, ...]:
+    """Return what is true of plausible packets, the most important first."""
+
+    def is_(name: str, value: int) -> Term:
+        return eq(fields[name], const(value))
+
+    def if_(condition: Term, then: Term) -> Term:
+        return either(negation(condition), then)
+
+    found = [
+        if_(is_("eth_type", ETH_LLDP), is_("eth_dst", NEAREST_BRIDGE)),
+        if_(is_("eth_type", ETH_SLOW), is_("eth_dst", SLOW_PROTOCOLS)),
+        if_(both(is_("eth_type", ETH_ARP), is_("arp_op", ARP_REQUEST)), is_("eth_dst", BROADCAST_MAC)),
+    ]
+    for host in hosts:
+        met = is_("eth_dst", host.mac)
+        found.append(if_(both(met, is_("eth_type", ETH_IPV4)), is_("ipv4_dst", host.ip)))
+        answered = both(met, is_("eth_type", ETH_ARP), is_("arp_op", ARP_REPLY))
+        found.append(if_(answered, both(is_("arp_tha", host.mac), is_("arp_tpa", host.ip))))
+    return tuple(found)
+
+
+def plausible(solver: Solver, conditions: Sequence[Term], wanted: Sequence[Term]) -> dict[str, int] | None:
+    """Return a packet of a class that fulfils as many wishes as it can, the first ones first."""
+    found = solver.solve((*conditions, *wanted))
+    if found is not None or solver.solve(conditions) is None:
+        return found
+    kept = list(conditions)
+    for wish in wanted:
+        if solver.solve((*kept, wish)) is not None:
+            kept.append(wish)
+    return solver.solve(kept)

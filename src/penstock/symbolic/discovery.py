@@ -1,0 +1,315 @@
+"""Which inputs make a difference now: NICE's `discover_packets` and `discover_stats` (section 3.3).
+
+For a host at a port of a switch, the controller's handler is run concolically on a packet_in from
+there, in the controller's present state.  Each path through it is a class of packets, and one of
+each class is worth sending.  What is in the flow tables is taken into account (section 10.1 of the
+paper names both as limits of NICE): where a class reaches the controller, and at which switch, is
+worked out by forwarding the packet's header symbolically; a class that no longer reaches it is left
+out, and of one that does so in part, a packet is chosen that does.
+
+Everything is remembered: a search asks the same thing in many states.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path as FilePath
+from typing import Any, Final
+
+from penstock.controllers.reactions import Answering, Reaction
+from penstock.errors import PenstockError
+from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn
+from penstock.symbolic.coherence import plausible, wishes
+from penstock.symbolic.domain import Addresses, Sender
+from penstock.symbolic.forwarding import Arrival, arrivals
+from penstock.symbolic.frames import FrameSpace
+from penstock.symbolic.inputs import PacketQuestion, Question, question_about
+from penstock.symbolic.paths import Exploration, Path, explore
+from penstock.symbolic.run import Loss
+from penstock.symbolic.solver import Solver
+from penstock.symbolic.space import Space
+from penstock.symbolic.symmetry import alike, swapped, untouched
+from penstock.symbolic.terms import Term, substitute
+from penstock.world.component import Endpoint
+from penstock.world.hosts import Host
+from penstock.world.hosts.curious import CuriousHost
+from penstock.world.network import Network
+from penstock.world.signals import FABRIC
+from penstock.world.switch import Switch
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicOptions:
+    """How far to go in looking for inputs.
+
+    `paths` and `seconds` bound what is tried for one handler in one state.  `messages` are the kinds
+    of messages besides packets whose contents are found too: `statistics`, `port-status`,
+    `flow-removed`.  With `symmetry`, hosts that nothing tells apart are not tried one by one.
+    """
+
+    paths: int = 500
+    seconds: float | None = 30.0
+    messages: tuple[str, ...] = ()
+    symmetry: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("paths", "seconds"):
+            number = getattr(self, name)
+            if number is not None and (type(number) not in (int, float) or not number > 0):
+                raise PenstockError(
+                    f"{name} = {number!r} in [symbolic] bounds nothing: give a number above 0."
+                )
+        if not isinstance(self.symmetry, bool):
+            raise PenstockError(f"symmetry = {self.symmetry!r} in [symbolic] is neither true nor false.")
+        for kind in self.messages:
+            if kind not in MESSAGES:
+                raise PenstockError(
+                    f"messages = {kind!r} in [symbolic] is unknown: use {', '.join(MESSAGES)}."
+                )
+
+
+MESSAGES: Final = ("statistics", "port-status", "flow-removed")
+
+
+@dataclass(frozen=True, slots=True)
+class PacketClass:
+    """Packets that a controller treats alike: how they get to it, their condition, one of them."""
+
+    host: str
+    arrival: Arrival
+    path: Path[Reaction]
+    frames: FrameSpace
+    condition: tuple[Term, ...]
+    inputs: Mapping[str, int]
+    data: bytes
+
+    @property
+    def space(self) -> Space:
+        """The fields of the packets."""
+        return self.frames.space
+
+
+class Discovery:
+    """Finds the inputs of one controller in one network that make a difference."""
+
+    def __init__(
+        self, network: Network, controller: Answering, options: SymbolicOptions, *, symmetric: bool = False
+    ) -> None:
+        self.network = network
+        self.controller = controller
+        self.options = options
+        self.losses: Counter[Loss] = Counter()
+        """What could not be followed, in all that was tried."""
+        self.remarks: dict[str, None] = {}
+        """Where something was not tried to the end, in sentences."""
+        self.addresses = _addresses_in(network)
+        self._hosts = [made for made in network.components if isinstance(made, Host)]
+        self._switches = {made.name: made for made in network.components if isinstance(made, Switch)}
+        self._frames: dict[tuple[str, bool], FrameSpace] = {}
+        self._solvers: dict[int, Solver] = {}
+        self._explored: dict[Hashable, Exploration[Reaction]] = {}
+        self._found: dict[Hashable, tuple[PacketClass, ...]] = {}
+        self._fabric = network.fabric.initial()
+        wanted = symmetric and options.symmetry
+        self._alike = alike(network, self._fabric, controller.sources()) if wanted else ()
+        self.groups = self._alike
+        """The hosts that nothing tells apart."""
+        self._compared = False
+
+    @property
+    def names(self) -> Mapping[tuple[str, int], str]:
+        """Who has which address, for whoever puts a condition into words."""
+        macs = {("mac", made.mac): made.name for made in self._hosts}
+        return macs | {("ipv4", made.ip): made.name for made in self._hosts}
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what whoever reads the results has to know: what was not followed or not tried."""
+        for loss, times in self.losses.items():
+            place = loss.place
+            often = f", {times:,} times" if times > 1 else ""
+            yield (
+                f"{FilePath(place.file).name}, line {place.line}: what depends on {place.expression!r} was "
+                f"not followed ({loss.what}{often}); packets that only it tells apart may be missing."
+            )
+        yield from self.remarks
+
+    # Packets.
+
+    @property
+    def looks_at(self) -> tuple[str, ...]:
+        """The components whose states decide which packets make a difference."""
+        hosts = {made.name for group in self._alike for made in group}
+        if hosts:
+            hosts |= {made.name for made in self.network.components if isinstance(made, CuriousHost)}
+        return (self.controller.name, *self._switches, FABRIC, *sorted(hosts))
+
+    def packets(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
+        """Return one packet of each class that a host could send now."""
+        return tuple(dict.fromkeys(found.data for found in self._distinct(host, seen)))
+
+    def _distinct(self, host: CuriousHost, seen: Mapping[str, Any]) -> Iterable[PacketClass]:
+        """Return the classes without those that only another name of a host makes different."""
+        found = self.classes(host, seen)
+        if not self.groups or seen[FABRIC] != self._fabric:
+            return found
+        if not self._compared:
+            self._compare(seen)
+        for group in self.groups:
+            free = untouched(group, seen)
+            if host in free and free[0] is not host:
+                return ()
+            found = self._without_twins(found, [made for made in free if made is not host])
+        return found
+
+    def _without_twins(
+        self, found: Iterable[PacketClass], hosts: Sequence[CuriousHost]
+    ) -> tuple[PacketClass, ...]:
+        kept: dict[bytes, PacketClass] = {}
+        for known in found:
+            twins = (
+                known.frames.data(swapped(known.inputs, known.space, *pair))
+                for pair in combinations(hosts, 2)
+            )
+            if not any(twin in kept and twin != known.data for twin in twins):
+                kept[known.data] = known
+        return tuple(kept.values())
+
+    def _compare(self, seen: Mapping[str, Any]) -> None:
+        """Have only hosts count as alike from whose ports the handlers tell apart the same classes."""
+        self._compared = True
+        groups = []
+        for group in self.groups:
+            first = self._signature(group[0], seen)
+            groups.append(tuple(made for made in group if self._signature(made, seen) == first))
+        self.groups = tuple(group for group in groups if len(group) > 1)
+        for group in self.groups:
+            names = " and ".join(made.name for made in group)
+            self.remarks[
+                f"{names} are alike here: of packets that differ only in which of them is meant, one was "
+                f"sent. That assumes that the controller treats them and their ports alike (symmetry = "
+                f"false in [symbolic] does without)."
+            ] = None
+
+    def _signature(self, host: CuriousHost, seen: Mapping[str, Any]) -> list[list[tuple[int, bool]]]:
+        """Return on which lines a handler tells apart what a host could send."""
+        return sorted(
+            [(decision.place.line, decision.outcome) for decision in known.path.decisions]
+            for known in self.classes(host, seen)
+        )
+
+    def classes(self, host: Host, seen: Mapping[str, Any]) -> tuple[PacketClass, ...]:
+        """Return the classes of packets that a host could send now, in a fixed order."""
+        end = self.network.fabric.peer(seen[FABRIC], Endpoint(host.name, host.port))
+        if end is None or end.node not in self._switches:
+            return ()
+        key = (
+            host.name,
+            end,
+            seen[self.controller.name],
+            seen[FABRIC],
+            *map(seen.__getitem__, self._switches),
+        )
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = tuple(self._classes(host, end, seen))
+        return found
+
+    def _classes(self, host: Host, end: Endpoint, seen: Mapping[str, Any]) -> Iterable[PacketClass]:
+        frames = self._frames_of(host, spoofs=isinstance(host, CuriousHost) and host.spoofs)
+        solver = self._solver(frames)
+        assert isinstance(end.port, int)
+        reaching = arrivals(
+            self.network,
+            seen,
+            end.node,
+            end.port,
+            frames.fields,
+            lambda conditions: solver.solve(conditions) is not None,
+        )
+        wanted = wishes(frames.fields, self._hosts)
+        state = seen[self.controller.name]
+        for arrival in reaching:
+            heard = self.controller.name in arrival.controllers and self.controller.hears(
+                state, arrival.switch
+            )
+            if not heard:
+                continue
+            changed = {name: term for name, term in arrival.fields.items() if frames.fields.get(name) != term}
+            # A header that was rewritten on the way may be anybody's.
+            exploring = self._frames_of(host, spoofs=True) if changed else frames
+            unknown = frames.fields.keys() - arrival.fields.keys()
+            for path in self._explore_packets(exploring, arrival, state).paths:
+                held = [substitute(term, changed) for term in path.condition if not term.variables & unknown]
+                conditions = (*held, arrival.condition)
+                inputs = plausible(solver, conditions, wanted)
+                if inputs is not None:
+                    data = frames.data(inputs)
+                    yield PacketClass(host.name, arrival, path, frames, conditions, inputs, data)
+
+    def _explore_packets(self, frames: FrameSpace, arrival: Arrival, state: Any) -> Exploration[Reaction]:
+        template = PacketIn(
+            buffer_id=1 if self._switches[arrival.switch].options.buffers else NO_BUFFER,
+            total_len=0,
+            reason=arrival.reason,
+            match=arrival.match,
+            data=b"",
+            table_id=arrival.table,
+            cookie=arrival.cookie,
+        )
+        question = PacketQuestion(template, frames)
+        key = (id(frames), state, arrival.switch, template)
+        return self._explored_once(key, state, arrival.switch, question, self._solver(frames))
+
+    def _explored_once(
+        self, key: Hashable, state: Any, switch: str, question: Question, solver: Solver
+    ) -> Exploration[Reaction]:
+        known = self._explored.get(key)
+        if known is None:
+            known = self._explored[key] = explore(
+                lambda inputs: self.controller.pose(state, switch, question, inputs),
+                question.space,
+                paths=self.options.paths,
+                seconds=self.options.seconds,
+                solver=solver,
+            )
+            self.losses += known.losses
+            self.remarks.update(dict.fromkeys(known.remarks))
+        return known
+
+    def _frames_of(self, host: Host, *, spoofs: bool) -> FrameSpace:
+        key = (host.name, spoofs)
+        frames = self._frames.get(key)
+        if frames is None:
+            sender = None if spoofs else Sender(host.mac, host.ip)
+            frames = self._frames[key] = FrameSpace(self.addresses, sender=sender)
+        return frames
+
+    def _solver(self, frames: FrameSpace) -> Solver:
+        found = self._solvers.get(id(frames))
+        if found is None:
+            found = self._solvers[id(frames)] = Solver(frames.space)
+        return found
+
+    # Other messages.
+
+    def messages(self, state: Any, switch: str, template: OpenFlowMessage) -> dict[str, OpenFlowMessage]:
+        """Return messages like one, each treated in another way, by what they say."""
+        question = question_about(template, self.controller.version)
+        key = (state, switch, template)
+        exploration = self._explored_once(key, state, switch, question, Solver(question.space))
+        return {question.describe(path.inputs): question.message(path.inputs) for path in exploration.paths}
+
+
+def _addresses_in(network: Network) -> Addresses:
+    """Return the addresses that hosts and switches have."""
+    hosts = [made for made in network.components if isinstance(made, Host)]
+    switches = [made for made in network.components if isinstance(made, Switch)]
+    return Addresses(
+        macs=tuple(made.mac for made in hosts),
+        ipv4s=tuple(made.ip for made in hosts),
+        switch_macs=tuple(port.hw_addr for made in switches for port in made.chassis.ports),
+        dpids=tuple(made.chassis.dpid for made in switches),
+    )

@@ -1,0 +1,160 @@
+"""One concolic run: which way it went wherever an input decided, and what could not be followed.
+
+A run happens on concrete values; those that depend on the inputs carry a term beside the value (see
+`integers`, `texts`, `octets`).  Where one decides which way the program goes, the run is asked to
+`decide` and notes the condition.  Where a value slips away - into a library written in C, say - the
+program goes on with the concrete value, and the run notes the loss: paths may then be missed.
+
+`Run.current` is the run that is going on, if any.  Outside of runs, values that depend on inputs
+behave like any other.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import ClassVar, Final, NamedTuple
+
+from penstock.symbolic.terms import Term, negation
+
+MARK: Final = "__penstock_followed__"
+"""The variable that every module has whose code was rewritten to be followed."""
+
+MOST_DECISIONS: Final = 2_000
+"""How often the inputs may decide in one run; then it is a loop over an input, and is cut short."""
+
+
+class TooManyDecisions(BaseException):
+    """A run that went on deciding: a program's own `except Exception` must not stop this."""
+
+
+class Place(NamedTuple):
+    """Where in a program something happened; worked out only when somebody asks."""
+
+    code: CodeType
+    instruction: int
+
+    @property
+    def file(self) -> str:
+        """The source file."""
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        """The line in it."""
+        return self._span[0]
+
+    @property
+    def function(self) -> str:
+        """The function, with its class."""
+        return self.code.co_qualname
+
+    @property
+    def expression(self) -> str:
+        """The expression, as it stands in the source."""
+        first, last, start, end = self._span
+        if first != last:
+            return linecache.getline(self.file, first).strip()
+        # Columns count bytes, not letters.
+        text = linecache.getline(self.file, first).encode()[start:end].decode(errors="replace")
+        return text.strip()
+
+    @property
+    def _span(self) -> tuple[int, int, int, int]:
+        for index, (first, last, start, end) in enumerate(self.code.co_positions()):
+            if index == self.instruction // 2:
+                line = first or self.code.co_firstlineno
+                return line, last or line, start or 0, end or 0
+        return self.code.co_firstlineno, self.code.co_firstlineno, 0, 0
+
+
+class Decision(NamedTuple):
+    """A condition on the inputs that decided something, and which way."""
+
+    condition: Term
+    outcome: bool
+    place: Place
+
+    @property
+    def holds(self) -> Term:
+        """The condition that held."""
+        return self.condition if self.outcome else negation(self.condition)
+
+
+class Loss(NamedTuple):
+    """A value that could not be followed any further: what was done with it, and where."""
+
+    what: str
+    place: Place
+
+
+class Run:
+    """What one run decided and lost; `with Run() as run:` makes it the current one."""
+
+    current: ClassVar[Run | None] = None
+
+    def __init__(self) -> None:
+        self.decisions: list[Decision] = []
+        self.losses: Counter[Loss] = Counter()
+        self.holders: dict[int, tuple[object, list[object]]] = {}
+        """The containers that got keys which depend on the inputs, by identity, with these keys in order."""
+        self._known: dict[Term, bool] = {}
+
+    def __enter__(self) -> Run:
+        assert Run.current is None
+        Run.current = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Run.current = None
+
+    def decide(self, condition: Term, outcome: bool) -> bool:
+        """Note which way a condition went, and return that."""
+        if condition.value is not None:
+            return outcome
+        if condition.op == "not":
+            return not self.decide(condition.operands[0], not outcome)
+        if condition not in self._known:
+            if len(self.decisions) >= MOST_DECISIONS:
+                raise TooManyDecisions
+            self._known[condition] = outcome
+            self.decisions.append(Decision(condition, outcome, _here()))
+        return outcome
+
+    def lose(self, what: str) -> None:
+        """Note that a value slips away here."""
+        self.losses[Loss(what, _here())] += 1
+
+
+def lose(what: str) -> None:
+    """Note a loss in the current run, if there is one."""
+    if Run.current is not None:
+        Run.current.lose(what)
+
+
+@contextmanager
+def unnoticed() -> Iterator[None]:
+    """Do something that the current run is not to notice."""
+    run, Run.current = Run.current, None
+    try:
+        yield
+    finally:
+        Run.current = run
+
+
+def _here() -> Place:
+    """Return where the program is: in the nearest code that is followed, else in the nearest not ours."""
+    frame: FrameType | None = sys._getframe(2)
+    outside: FrameType | None = None
+    while frame is not None:
+        if MARK in frame.f_globals:
+            return Place(frame.f_code, frame.f_lasti)
+        if outside is None and not str(frame.f_globals.get("__name__")).startswith("penstock.symbolic"):
+            outside = frame
+        frame = frame.f_back
+    found = outside or sys._getframe(2)
+    return Place(found.f_code, found.f_lasti)
