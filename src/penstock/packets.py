@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.check import states_of
@@ -20,7 +21,9 @@ def list_packets(
     """Return the classes of packets that hosts could send, and what found them."""
     if steps is not None and trace is None:
         raise PenstockError("--steps counts the steps of a trace: name it with --after.")
-    built = scenario.build(asked=True)
+    # All of them are to be listed, also those that only another name makes different.
+    listed = replace(scenario, symbolic={**scenario.symbolic, "symmetry": False})
+    built = listed.build(asked=True)
     assert built.discovery is not None
     hosts = [made.name for made in built.network.components if isinstance(made, Host)]
     if host is not None and host not in hosts:

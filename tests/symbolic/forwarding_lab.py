@@ -15,7 +15,7 @@ from penstock.world.frame import Frame
 from penstock.world.network import GlobalState
 from penstock.world.signals import FABRIC
 from penstock.world.switch import SwitchOptions
-from penstock.world.switch.headers import read
+from penstock.world.switch.headers import TRANSPORT_PORTS, read
 from penstock.world.topology import topology
 from penstock.world.world import World
 
@@ -164,12 +164,11 @@ def holding(found: tuple[Arrival, ...], values: Mapping[str, int]) -> list[Arriv
 def tells(arrival: Arrival, values: Mapping[str, int], data: bytes) -> bool:
     """Tell whether an arrival's header is what the bytes of a packet_in say, as far as it is known."""
     found = values_of(data)
-    if found["fragment"]:
-        return True
+    ignored = TRANSPORT_PORTS if found["fragment"] else ()
     return all(
         evaluate(arrival.fields[name], values) == value
         for name, value in found.items()
-        if name in arrival.fields and is_there(name, found)
+        if name in arrival.fields and name not in ignored and is_there(name, found)
     )
 
 

@@ -234,6 +234,8 @@ def test_a_select_group_may_choose_any_live_bucket() -> None:
     network.tell("s1", rule(ANYTHING, Group(1)))
     arrival = only(network.arrivals("h1"))
     assert (arrival.condition, arrival.exact) == (TRUE, False)
+    network.tell("s1", rule(ANYTHING, Group(1), TO_CONTROLLER))
+    assert {arrival.exact for arrival in network.arrivals("h1")} == {True, False}
 
 
 def test_a_failover_group_takes_its_first_live_bucket() -> None:
@@ -438,6 +440,13 @@ def test_a_bucket_without_weight_is_never_selected() -> None:
     assert agrees(network, plain(1))
 
 
+def test_metadata_is_written_bit_by_bit() -> None:
+    network = lab("single,2", rule(ANYTHING, WriteMetadata(1, 1), GotoTable(1)))
+    network.tell("s1", rule(ANYTHING, WriteMetadata(2, 2), GotoTable(2), table=1), miss(table=2))
+    assert only(network.arrivals("h1")).match == Match.of(in_port=1, metadata=3)
+    assert agrees(network, plain(1))
+
+
 def test_metadata_outlives_a_look_afresh() -> None:
     network = Lab("single,2")
     network.tell("s1", group(GroupType.SELECT, Bucket((Output(2),), 1)))
@@ -475,6 +484,7 @@ def test_what_is_written_after_two_tags_were_in_sight_is_not_known(in_a_group: b
 
 def test_high_arp_operations_are_read_as_zero() -> None:
     network = lab("single,2", rule(Match.of(eth_type=0x0806, arp_op=0), TO_CONTROLLER))
+    assert accepts(only(network.arrivals("h1")), eth_type=0x0806, arp_op=300)
     for op in (0, 1, 300):
         assert agrees(network, ethernet(2, 1, 0x0806, ARP(op, 1, 1, 0, 2)))
 

@@ -22,12 +22,8 @@ class Assumptions:
     def __init__(self, conditions: tuple[Term, ...] = ()) -> None:
         self.conditions = conditions
         self._held = frozenset(conditions)
-        self._fixed: dict[Term, int] = {}
-        for condition in conditions:
-            if condition.op == "==":
-                number, other = condition.operands
-                if other.value is not None:
-                    self._fixed[number] = other.value
+        equalities = (condition.operands for condition in conditions if condition.op == "==")
+        self._fixed = frozenset(number for number, other in equalities if other.value is not None)
 
     def __repr__(self) -> str:
         return f"<{self.all}>"
@@ -55,17 +51,15 @@ class Assumptions:
             return TRUE
         match condition.op:
             case "not":
-                inner = condition.operands[0]
-                return FALSE if inner in self._held else negation(self._reduced(inner))
+                return negation(self._reduced(condition.operands[0]))
             case "and":
                 return both(*map(self._reduced, condition.operands))
             case "or":
                 return either(*map(self._reduced, condition.operands))
             case "==":
                 number, other = condition.operands
-                fixed = self._fixed.get(number)
-                if fixed is not None and other.value is not None:
-                    return TRUE if fixed == other.value else FALSE
+                if other.value is not None and number in self._fixed:
+                    return FALSE
         return FALSE if negation(condition) in self._held else condition
 
 

@@ -10,19 +10,25 @@ without it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from penstock.addresses import BROADCAST_MAC
 from penstock.openflow.fields import ETH_ARP, ETH_IPV4, ETH_LLDP
-from penstock.symbolic.domain import SLOW_PROTOCOLS
+from penstock.symbolic.domain import MULTICAST_IPV4, MULTICAST_MAC, SLOW_PROTOCOLS, Addresses
 from penstock.symbolic.layouts import ETH_SLOW
 from penstock.symbolic.solver import Solver
 from penstock.symbolic.terms import Term, both, const, either, eq, negation
 from penstock.world.hosts import Host
 from penstock.world.packet import ARP_REPLY, ARP_REQUEST, NEAREST_BRIDGE
 
+BROADCAST_IPV4: Final = 0xFFFFFFFF
 
-def wishes(fields: Mapping[str, Term], hosts: Sequence[Host]) -> tuple[Term, ...]:
+
+def wishes(fields: Mapping[str, Term], hosts: Sequence[Host], addresses: Addresses) -> tuple[Term, ...]:
     """Return what is true of plausible packets, the most important first."""
+    owners = [(host.mac, host.ip) for host in hosts]
+    owners += [(addresses.fresh_mac, addresses.fresh_ipv4), (MULTICAST_MAC, MULTICAST_IPV4)]
+    owners.append((BROADCAST_MAC, BROADCAST_IPV4))
 
     def is_(name: str, value: int) -> Term:
         return eq(fields[name], const(value))
@@ -35,11 +41,11 @@ def wishes(fields: Mapping[str, Term], hosts: Sequence[Host]) -> tuple[Term, ...
         if_(is_("eth_type", ETH_SLOW), is_("eth_dst", SLOW_PROTOCOLS)),
         if_(both(is_("eth_type", ETH_ARP), is_("arp_op", ARP_REQUEST)), is_("eth_dst", BROADCAST_MAC)),
     ]
-    for host in hosts:
-        met = is_("eth_dst", host.mac)
-        found.append(if_(both(met, is_("eth_type", ETH_IPV4)), is_("ipv4_dst", host.ip)))
+    for mac, ip in owners:
+        met = is_("eth_dst", mac)
+        found.append(if_(both(met, is_("eth_type", ETH_IPV4)), is_("ipv4_dst", ip)))
         answered = both(met, is_("eth_type", ETH_ARP), is_("arp_op", ARP_REPLY))
-        found.append(if_(answered, both(is_("arp_tha", host.mac), is_("arp_tpa", host.ip))))
+        found.append(if_(answered, both(is_("arp_tha", mac), is_("arp_tpa", ip))))
     return tuple(found)
 
 

@@ -361,21 +361,16 @@ class Crossing:
         if group.buckets and not way.spread:
             looked = replace(way, by_rule=True, afresh=True, looks=way.looks + 1, spread=True)
             ways = looked.split(way.packet.afresh())
-        if len(live) > 1:
-            ways = [replace(one, exact=False) for one in ways]
-        for one in ways:
-            for bucket in live:
-                self._through_buckets(one, [bucket])
-        return ways
+        return [self._through_buckets(one, live, sure=len(live) == 1) for one in ways]
 
     def _is_live(self, bucket: Bucket) -> bool:
         alone = GroupEntry(GroupType.FAST_FAILOVER, (bucket,))
         return bool(choose_buckets(self._turn, _ANY_PACKET, alone))
 
-    def _through_buckets(self, way: _Way, buckets: list[Bucket]) -> _Way:
+    def _through_buckets(self, way: _Way, buckets: list[Bucket], sure: bool = True) -> _Way:
         """Send a copy of the packets through each bucket, and return where they themselves go on."""
         for bucket in buckets:
-            copy = replace(way, depth=way.depth + 1, by_rule=False)
+            copy = replace(way, exact=way.exact and sure, depth=way.depth + 1, by_rule=False)
             for done in self._apply(copy, tuple(_in_order(list(bucket.actions)))):
                 if done.looks > way.looks:
                     self._run_action_set(replace(done, cut=False))

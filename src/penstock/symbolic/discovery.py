@@ -229,7 +229,7 @@ class Discovery:
             frames.fields,
             lambda conditions: solver.solve(conditions) is not None,
         )
-        wanted = wishes(frames.fields, self._hosts)
+        wanted = wishes(frames.fields, self._hosts, self.addresses)
         state = seen[self.controller.name]
         for arrival in reaching:
             heard = self.controller.name in arrival.controllers and self.controller.hears(

@@ -240,12 +240,22 @@ def reader(kind: tuple[str | tuple[str, bool], ...]) -> Reader:
 
 def spells(pieces: Pieces, text: str) -> Term:
     """Return whether a text comes to a constant."""
-    if reader(shape(pieces)).unique:
-        values = reader(shape(pieces)).values(text)
-        if values is None:
-            return FALSE
-        return equal_all((term, const(value)) for term, value in zip(terms_of(pieces), values, strict=True))
+    kind = shape(pieces)
+    if reader(kind).unique:
+        return _read_back(kind, tuple(terms_of(pieces)), text)
     return _spells(tuple(pieces), text, (), whole=True)
+
+
+@lru_cache(maxsize=1 << 16)
+def _read_back(kind: tuple[str | tuple[str, bool], ...], terms: tuple[Term, ...], text: str) -> Term:
+    """Return whether these numbers are those that a constant is written from.
+
+    A look-up asks this of every key, run after run; it is the same question each time.
+    """
+    values = reader(kind).values(text)
+    if values is None:
+        return FALSE
+    return equal_all((term, const(value)) for term, value in zip(terms, values, strict=True))
 
 
 def starts(pieces: Pieces, text: str) -> Term:

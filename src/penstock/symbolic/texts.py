@@ -8,6 +8,7 @@ code that is followed what Python does in C, where pieces would be lost: joining
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 from penstock.symbolic.escapes import Unfollowed, bare
@@ -102,9 +103,15 @@ def ipv4_text(value: int, term: Term) -> str:
 
 def _joined_bytes(value: int, term: Term, count: int, form: str, separator: str) -> str:
     parts: list[str | Piece] = []
-    for place in range(8 * (count - 1), -1, -8):
-        parts += [separator, _written(value >> place & 255, bits(term, place, 8), form)]
+    for octet, part in zip(value.to_bytes(count), _octets(term, count), strict=True):
+        parts += [separator, _written(octet, part, form)]
     return made(parts[1:])
+
+
+@lru_cache(maxsize=1 << 12)
+def _octets(term: Term, count: int) -> tuple[Term, ...]:
+    """Return a number byte by byte."""
+    return tuple(bits(term, place, 8) for place in range(8 * (count - 1), -1, -8))
 
 
 def ipv6_text(value: int, term: Term, form: str = "ipv6") -> str:

@@ -185,6 +185,8 @@ class _Writer:
         top = bits.start + bits.width == bits.of and not bits.whole
         subject, verb, opposite = _subject(bits), "is", "is not"
         values = [self._value(bits, number) for number in numbers]
+        if bits.name == "vlan_vid" and bits.width == 1 and 1 << bits.start == fields.VID_PRESENT:
+            return f"it has {'a' if numbers[0] else 'no'} VLAN tag"
         if kind == "mac" and bits.width == 1 and bits.start == _GROUP_BIT:
             return f"{bits.name} is {'a group address' if numbers[0] else 'unicast'}"
         if kind in ("ipv4", "ipv6") and top:
