@@ -50,6 +50,16 @@ def test_the_demo_prints_the_story_that_is_shown(
     assert ran.stdout.endswith("3 of 3 bugs found.\n")
 
 
+def test_the_classes_of_packets_are_those_that_are_shown(ryu_sources: Path) -> None:
+    ((arguments, shown),) = re.findall(
+        r"bin/penstock (packets [^\n]*)\n```\n\n```text\n(.*?)```", README, re.DOTALL
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "penstock", *arguments.split()], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == shown
+
+
 def test_the_scenario_that_is_shown_has_only_known_keys(tmp_path: Path) -> None:
     (shown,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     (tmp_path / "shown.toml").write_text(shown)
@@ -61,7 +71,7 @@ def test_the_scenario_that_is_shown_has_only_known_keys(tmp_path: Path) -> None:
 
 def test_every_penstock_command_that_is_shown_exists() -> None:
     shown = set(re.findall(r"penstock ([a-z]+)\b", README))
-    assert {"check", "replay", "show", "step", "walk"} <= shown & set(commands.commands)
+    assert {"check", "packets", "replay", "show", "step", "walk"} <= shown & set(commands.commands)
 
 
 def test_every_make_command_is_a_target_of_the_makefile() -> None:

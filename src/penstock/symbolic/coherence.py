@@ -39,6 +39,7 @@ def wishes(fields: Mapping[str, Term], hosts: Sequence[Host], addresses: Address
     found = [
         if_(is_("eth_type", ETH_LLDP), is_("eth_dst", NEAREST_BRIDGE)),
         if_(is_("eth_type", ETH_SLOW), is_("eth_dst", SLOW_PROTOCOLS)),
+        if_(is_("eth_type", ETH_ARP), is_("arp_op", ARP_REQUEST)),
         if_(both(is_("eth_type", ETH_ARP), is_("arp_op", ARP_REQUEST)), is_("eth_dst", BROADCAST_MAC)),
     ]
     for mac, ip in owners:
