@@ -37,7 +37,6 @@ from penstock.symbolic.forwarding import Arrival
 from penstock.symbolic.terms import Term, evaluate
 from penstock.world.signals import FABRIC, Carrier
 from penstock.world.switch.headers import NOT_ETHERNET_II, read
-from penstock.world.switch.packet_ins import NO_COOKIE
 
 SHAPES = ("single,3", "linear,2", "linear,3", "ring,3", "tree,2,2", "mesh,4")
 CONFIGS = tuple(config for config in PortConfig if config != PortConfig.NO_STP)
@@ -185,17 +184,13 @@ class Comparison:
         self.counts["claims that hold of a packet"] += len(hold)
         missed = uncovered(told, observed, values)
         self.counts["packet_ins of packets given up"] += len(missed)
-        assert not missed or any(is_given_up(one) for one in hold), (frame, missed)
+        assert not missed or any(one.given_up for one in hold), (frame, missed)
         if not observed.at_rest:
             self.counts["packets never at rest"] += 1
             return
         self.counts["exact claims that hold of a packet"] += sum(one.exact for one in hold)
         wrong = unconfirmed(told, observed, values)
         assert not wrong, (frame, wrong)
-
-
-def is_given_up(arrival: Arrival) -> bool:
-    return not arrival.exact and arrival.cookie == NO_COOKIE
 
 
 def compare_many(seed: int, networks: int, frames: int) -> Counter[str]:

@@ -43,11 +43,10 @@ from penstock.symbolic.transit import Packet, arriving, rewritten
 from penstock.world.component import Endpoint
 from penstock.world.switch import FlowEntry, FlowTable, Switch, SwitchState, rewriting
 from penstock.world.switch.flow_table import EMPTY_TABLE
-from penstock.world.switch.groups import choose_buckets
+from penstock.world.switch.groups import choose_buckets, live_buckets
 from penstock.world.switch.headers import NOT_ETHERNET_II
 from penstock.world.switch.packet_ins import NO_COOKIE
-from penstock.world.switch.pipeline import DEEPEST, DROP_FRAGMENTS, SPANNING_TREE, _in_order
-from penstock.world.switch.state import GroupEntry
+from penstock.world.switch.pipeline import DEEPEST, DROP_FRAGMENTS, SPANNING_TREE, in_order
 from penstock.world.switch.turn import Turn
 
 Feasible = Callable[[tuple[Term, ...]], bool]
@@ -91,7 +90,10 @@ class Leaving(NamedTuple):
 
 
 class HandedOver(NamedTuple):
-    """Packets that a switch hands to controllers, and what it tells about them."""
+    """Packets that a switch hands to controllers, and what it tells about them.
+
+    Those `given_up` are only said to be handed over, because nobody followed them further.
+    """
 
     given: Assumptions
     exact: bool
@@ -101,6 +103,7 @@ class HandedOver(NamedTuple):
     match: Match
     controllers: tuple[str, ...]
     header: Header
+    given_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +265,7 @@ class Crossing:
     # Actions.
 
     def _run_action_set(self, way: _Way) -> None:
-        actions = tuple(_in_order(list(way.action_set)))
+        actions = tuple(in_order(list(way.action_set)))
         self._apply(replace(way, action_set=(), by_rule=False), actions)
 
     def _apply(self, way: _Way, actions: tuple[Action, ...]) -> list[_Way]:
@@ -356,22 +359,18 @@ class Crossing:
         if group.type != GroupType.SELECT:
             chosen = choose_buckets(self._turn, _ANY_PACKET, group)
             return [self._through_buckets(way, [group.buckets[place] for place in chosen])]
-        live = [bucket for bucket in group.buckets if bucket.weight and self._is_live(bucket)]
+        live = [group.buckets[place] for place in live_buckets(self._turn, group)]
         ways = [way]
         if group.buckets and not way.spread:
             looked = replace(way, by_rule=True, afresh=True, looks=way.looks + 1, spread=True)
             ways = looked.split(way.packet.afresh())
         return [self._through_buckets(one, live, sure=len(live) == 1) for one in ways]
 
-    def _is_live(self, bucket: Bucket) -> bool:
-        alone = GroupEntry(GroupType.FAST_FAILOVER, (bucket,))
-        return bool(choose_buckets(self._turn, _ANY_PACKET, alone))
-
     def _through_buckets(self, way: _Way, buckets: list[Bucket], sure: bool = True) -> _Way:
         """Send a copy of the packets through each bucket, and return where they themselves go on."""
         for bucket in buckets:
             copy = replace(way, exact=way.exact and sure, depth=way.depth + 1, by_rule=False)
-            for done in self._apply(copy, tuple(_in_order(list(bucket.actions)))):
+            for done in self._apply(copy, tuple(in_order(list(bucket.actions)))):
                 if done.looks > way.looks:
                     self._run_action_set(replace(done, cut=False))
                 if done.packet.stacked:

@@ -227,7 +227,7 @@ class Discovery:
             end.node,
             end.port,
             frames.fields,
-            lambda conditions: solver.solve(conditions) is not None,
+            solver.may_have,
         )
         wanted = wishes(frames.fields, self._hosts, self.addresses)
         state = seen[self.controller.name]

@@ -46,6 +46,7 @@ class Arrival:
 
     `condition` speaks of the packets as they were sent.  `reason`, `table`, `cookie` and `match` are
     those of the packet_in; `fields` is the header as it has it, where a missing field is unknown.
+    Packets that are `given_up` may reach a controller here, elsewhere or not at all.
     """
 
     condition: Term
@@ -58,6 +59,7 @@ class Arrival:
     controllers: tuple[str, ...]
     fields: Mapping[str, Term]
     exact: bool
+    given_up: bool = False
 
 
 def untouched(found: Iterable[Arrival]) -> Term:
@@ -179,11 +181,13 @@ def _given_up(site: Site, stage: _Stage) -> HandedOver:
     """Return packets that are followed no further as if they were handed over."""
     match = Match.of(in_port=stage.port)
     reason, controllers = PacketInReason.NO_MATCH, tuple(sorted(site.connected))
-    return HandedOver(stage.given, False, reason, 0, NO_COOKIE, match, controllers, stage.header)
+    header = stage.header
+    return HandedOver(stage.given, False, reason, 0, NO_COOKIE, match, controllers, header, given_up=True)
 
 
 def _arrival(switch: str, port: int, one: HandedOver, conditions: list[Term]) -> Arrival:
-    _, exact, reason, table, cookie, match, controllers, header = one
+    _, exact, reason, table, cookie, match, controllers, header, given_up = one
+    condition = either(*conditions)
     return Arrival(
-        either(*conditions), switch, port, reason, table, cookie, match, controllers, header, exact
+        condition, switch, port, reason, table, cookie, match, controllers, header, exact, given_up
     )

@@ -74,6 +74,11 @@ class Solver:
             values.update(answer)
         return values
 
+    def may_have(self, constraints: Iterable[Term]) -> bool:
+        """Tell whether there may be a solution: there is one, or it could not be found out."""
+        before = self.unknown
+        return self.solve(constraints) is not None or self.unknown > before
+
     def _split(self, constraint: Term) -> tuple[Term, ...]:
         known = self._parts.get(constraint)
         if known is None:

@@ -23,8 +23,7 @@ def choose_buckets(turn: Turn, packet: Packet, group: GroupEntry) -> list[int]:
     """Return which of a group's buckets a packet goes to, by their places in the group."""
     if group.type in (GroupType.ALL, GroupType.INDIRECT):
         return list(range(len(group.buckets)))
-    lives = _Lives(turn)
-    live = [i for i, bucket in enumerate(group.buckets) if lives.bucket(group, bucket)]
+    live = live_buckets(turn, group)
     if group.type == GroupType.FAST_FAILOVER or not live:
         return live[:1]
     point = _flow_hash(packet) % sum(group.buckets[index].weight for index in live)
@@ -33,6 +32,12 @@ def choose_buckets(turn: Turn, packet: Packet, group: GroupEntry) -> list[int]:
         if point < 0:
             return [index]
     return []
+
+
+def live_buckets(turn: Turn, group: GroupEntry) -> list[int]:
+    """Return which of a group's buckets may be used, by their places in the group."""
+    lives = _Lives(turn)
+    return [i for i, bucket in enumerate(group.buckets) if lives.bucket(group, bucket)]
 
 
 def _flow_hash(packet: Packet) -> int:

@@ -291,7 +291,7 @@ def _count_meter(turn: Turn, meter: int, size: int) -> None:
         turn.change(meter_usage=turn.state.meter_usage.set(meter, before.plus(size, turn.state.now)))
 
 
-def _in_order(action_set: list[Action]) -> list[Action]:
+def in_order(action_set: list[Action]) -> list[Action]:
     """Return an action set as the list it acts as; without an output or group it does nothing."""
     groups = [action for action in action_set if isinstance(action, Group)]
     outputs = [action for action in action_set if isinstance(action, Output)]
@@ -304,7 +304,7 @@ def _in_order(action_set: list[Action]) -> list[Action]:
 
 
 def _run_action_set(turn: Turn, journey: _Journey) -> None:
-    actions = tuple(_in_order(journey.action_set))
+    actions = tuple(in_order(journey.action_set))
     journey.action_set, journey.by_rule = [], False
     _perform(turn, journey, actions)
 
@@ -480,7 +480,7 @@ def _run_bucket(turn: Turn, journey: _Journey, bucket: Bucket) -> None:
     branch = replace(journey, packet=packet, depth=depth, by_rule=False)
     before, ports = len(turn.sends), turn.state.port_usage
     try:
-        _perform(turn, branch, tuple(_in_order(list(bucket.actions))))
+        _perform(turn, branch, tuple(in_order(list(bucket.actions))))
         if branch.looks > journey.looks:
             _run_action_set(turn, branch)
     except _TooManyLabels:
