@@ -27,9 +27,9 @@ from penstock.controllers.reactions import Reaction
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, PacketIn
 from penstock.openflow.stats import PortDescs, StatsReply
-from penstock.symbolic.domain import Addresses
-from penstock.symbolic.frames import FrameSpace
-from penstock.symbolic.inputs import PacketQuestion
+from penstock.symbolic.packets.domain import Addresses
+from penstock.symbolic.packets.frames import FrameSpace
+from penstock.symbolic.packets.inputs import PacketQuestion
 from penstock.symbolic.paths import Exploration, explore
 
 FOLDER = Path(__file__).parent / "corpus"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from penstock.openflow.fields import BY_NAME
 from penstock.openflow.messages import V13, Error, OpenFlowMessage, PacketIn
-from penstock.symbolic.forwarding import Arrival, arrivals
+from penstock.symbolic.forwarding.arrivals import Arrival, arrivals
 from penstock.symbolic.terms import Term, evaluate, var
 from penstock.world.assembly import build_network
 from penstock.world.component import Endpoint, Port, Step

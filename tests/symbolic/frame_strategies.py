@@ -9,14 +9,14 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from penstock.addresses import ipv4
-from penstock.symbolic.domain import Addresses
-from penstock.symbolic.frames import FrameSpace
-from penstock.symbolic.layouts import PRESENT
-from penstock.symbolic.pieces import written
+from penstock.symbolic.packets.domain import Addresses
+from penstock.symbolic.packets.frames import FrameSpace
+from penstock.symbolic.packets.layouts import PRESENT
 from penstock.symbolic.run import Run
 from penstock.symbolic.space import Inputs
-from penstock.symbolic.strings import SymStr
 from penstock.symbolic.terms import evaluate
+from penstock.symbolic.values.pieces import written
+from penstock.symbolic.values.strings import SymStr
 
 HOSTS = Addresses(
     macs=(1, 2, 3), ipv4s=(ipv4("10.0.0.1"), ipv4("10.0.0.2"), ipv4("10.0.0.3")), switch_macs=(0x101,)

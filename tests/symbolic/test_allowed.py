@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.symbolic.allowed import Allowed, conjuncts
+from penstock.symbolic.solving.allowed import Allowed, conjuncts
 from penstock.symbolic.terms import (
     Term,
     add,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from penstock.symbolic.assumptions import NOTHING, Assumptions
+from penstock.symbolic.forwarding.assumptions import NOTHING, Assumptions
 from penstock.symbolic.terms import Term, both, const, either, eq, lt, negation, var
 
 DST, SRC = var("dst", 8), var("src", 8)

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.symbolic.compiled import Evaluator, compile_term
+from penstock.symbolic.solving.compiled import Evaluator, compile_term
 from penstock.symbolic.terms import Term, add, const, evaluate, mod, negation, var
 from strategies_terms import EVERYTHING, conditions, numbers
 

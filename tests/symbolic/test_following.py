@@ -11,10 +11,10 @@ from types import ModuleType
 import pytest
 
 from penstock.loading import load_file
-from penstock.symbolic.following import follow_modules, sources
-from penstock.symbolic.integers import integer
+from penstock.symbolic.code.in_place import follow_modules, sources
 from penstock.symbolic.run import MARK, Run
 from penstock.symbolic.space import Variable
+from penstock.symbolic.values.integers import integer
 
 SOURCE = """\
 import functools

@@ -41,8 +41,8 @@ from penstock.openflow.messages import (
     SetAsync,
     SetConfig,
 )
-from penstock.symbolic import forwarding
-from penstock.symbolic.forwarding import Arrival, untouched
+from penstock.symbolic.forwarding import arrivals as forwarding
+from penstock.symbolic.forwarding.arrivals import Arrival, untouched
 from penstock.symbolic.terms import TRUE, Term, const, either, eq, evaluate, var
 from penstock.world.packet import ARP, ICMP, UDP, Echo, Ethernet, ICMPv6, IPv4, IPv6, VlanTag, ethernet
 from penstock.world.signals import FABRIC, Carrier, Power

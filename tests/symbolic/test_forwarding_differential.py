@@ -33,7 +33,7 @@ from penstock.openflow.messages import (
     SetAsync,
     SetConfig,
 )
-from penstock.symbolic.forwarding import Arrival
+from penstock.symbolic.forwarding.arrivals import Arrival
 from penstock.symbolic.terms import Term, evaluate
 from penstock.world.signals import FABRIC, Carrier
 from penstock.world.switch.headers import NOT_ETHERNET_II, read

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.symbolic.inverse import likely_values
+from penstock.symbolic.solving.inverse import likely_values
 from penstock.symbolic.terms import (
     Term,
     add,

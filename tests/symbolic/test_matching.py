@@ -5,7 +5,7 @@ from __future__ import annotations
 from forwarding_lab import FIELDS
 
 from penstock.openflow.match import Match
-from penstock.symbolic.matching import ALWAYS, NEVER, Header, Verdict
+from penstock.symbolic.forwarding.matching import ALWAYS, NEVER, Header, Verdict
 from penstock.symbolic.terms import const, evaluate
 
 HEADER = Header(FIELDS)

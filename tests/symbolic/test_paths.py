@@ -7,7 +7,7 @@ import pytest
 from hash_seeds import printed_under_hash_seeds
 from penstock.symbolic.paths import Exploration, explore
 from penstock.symbolic.run import MOST_DECISIONS, Run, lose
-from penstock.symbolic.solver import Solver
+from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs, Space, Variable
 from penstock.symbolic.terms import Term, add, bits, const, eq, evaluate, lt, mul, negation
 

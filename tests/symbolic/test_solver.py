@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hash_seeds import printed_under_hash_seeds
-from penstock.symbolic.compiled import compile_term
-from penstock.symbolic.solver import Solver
+from penstock.symbolic.solving.compiled import compile_term
+from penstock.symbolic.solving.solver import Solver
+from penstock.symbolic.solving.z3_answers import Question
+from penstock.symbolic.solving.z3_terms import Translator
 from penstock.symbolic.space import Space, Variable
 from penstock.symbolic.terms import (
     FALSE,
@@ -22,8 +24,6 @@ from penstock.symbolic.terms import (
     negation,
     var,
 )
-from penstock.symbolic.z3_answers import Question
-from penstock.symbolic.z3_terms import Translator
 from strategies_terms import EVERYTHING, SPACE, VARIABLES, conditions
 
 H1, H2, FRESH, BROADCAST = 1, 2, 0xFE, (1 << 48) - 1
@@ -195,7 +195,7 @@ def test_when_z3_gives_up_the_solver_says_so() -> None:
 
 PROGRAM = """
 from strategies_terms import SPACE
-from penstock.symbolic.solver import Solver
+from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.terms import *
 a, b, c = (variable.term for variable in SPACE.variables)
 solver = Solver(SPACE)

@@ -11,11 +11,11 @@ from followed_lab import MAC, all_of, number, paths, program, run
 from penstock.controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
-from penstock.symbolic.integers import Followed, integer
 from penstock.symbolic.run import Run
 from penstock.symbolic.terms import var
-from penstock.symbolic.texts import mac_text
-from penstock.symbolic.values import bears
+from penstock.symbolic.values.integers import Followed, integer
+from penstock.symbolic.values.parts import bears
+from penstock.symbolic.values.texts import mac_text
 
 X = {"x": number(3)}
 

@@ -6,8 +6,8 @@ import pytest
 from frame_strategies import FRAMES, HOSTS, usual, valid
 
 from penstock.addresses import BROADCAST_MAC, ipv4, is_multicast_mac
-from penstock.symbolic.domain import Addresses, Sender
-from penstock.symbolic.frames import FrameSpace
+from penstock.symbolic.packets.domain import Addresses, Sender
+from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.terms import evaluate
 from penstock.world.packet import describe
 

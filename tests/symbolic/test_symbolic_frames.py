@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.openflow.fields import BY_NAME
-from penstock.symbolic.headers import INPUTS
-from penstock.symbolic.integers import term_of
-from penstock.symbolic.octets import SymBytes
+from penstock.symbolic.packets.headers import INPUTS
 from penstock.symbolic.run import Run, unnoticed
 from penstock.symbolic.space import Inputs
 from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values import concrete
+from penstock.symbolic.values.integers import term_of
+from penstock.symbolic.values.octets import SymBytes
+from penstock.symbolic.values.parts import concrete
 from penstock.world.packet import parse
 from penstock.world.switch.headers import read
 

@@ -45,8 +45,8 @@ from penstock.openflow.stats import (
     TableStats,
 )
 from penstock.openflow.wire import decode, encode
-from penstock.symbolic.frames import SymFrame
-from penstock.symbolic.inputs import (
+from penstock.symbolic.packets.frames import SymFrame
+from penstock.symbolic.packets.inputs import (
     FlowRemovedQuestion,
     PacketQuestion,
     PortStatusQuestion,
@@ -54,9 +54,9 @@ from penstock.symbolic.inputs import (
     StatsQuestion,
     question_about,
 )
-from penstock.symbolic.integers import SymInt, term_of
 from penstock.symbolic.run import Run
 from penstock.symbolic.terms import evaluate
+from penstock.symbolic.values.integers import SymInt, term_of
 
 PACKET_IN = PacketIn(NO_BUFFER, 0, 0, Match.of(in_port=2), b"")
 REMOVED = FlowRemoved(Match.of(in_port=1), 7, 10, 0, 0, 4, 5, 30, 0, 6, 600)

@@ -6,9 +6,9 @@ import pytest
 from frame_strategies import usual
 
 from penstock.openflow.fields import BY_NAME
-from penstock.symbolic import layouts
-from penstock.symbolic.frames import FrameSpace
-from penstock.symbolic.headers import INPUTS, digit, input_term
+from penstock.symbolic.packets import layouts
+from penstock.symbolic.packets.frames import FrameSpace
+from penstock.symbolic.packets.headers import INPUTS, digit, input_term
 from penstock.symbolic.terms import evaluate
 
 

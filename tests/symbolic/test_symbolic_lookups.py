@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from followed_lab import MAC, all_of, data, number, paths, program, run
 
-from penstock.symbolic.integers import integer
 from penstock.symbolic.run import Run
 from penstock.symbolic.terms import var
+from penstock.symbolic.values.integers import integer
 
 X = {"x": number(3)}
 XY = {"x": number(3), "y": number(3)}

@@ -15,7 +15,7 @@ import pytest
 
 from penstock.controllers.osken import OsKenController, framework, ryu
 from penstock.openflow.messages import FeaturesReply
-from penstock.symbolic import rewrite
+from penstock.symbolic.code import rewrite
 from penstock.symbolic.run import MARK
 
 

@@ -11,14 +11,14 @@ from frame_strategies import FRAMES, alike, decisions, inputs, taken, usual
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.symbolic.integers import term_of
-from penstock.symbolic.native_headers import FUNCTIONS, parse_native
-from penstock.symbolic.octets import SymBytes
+from penstock.symbolic.code.summaries import UNFOLLOWED
+from penstock.symbolic.packets.native_headers import FUNCTIONS, parse_native
 from penstock.symbolic.run import Run
 from penstock.symbolic.space import Inputs
-from penstock.symbolic.summaries import UNFOLLOWED
 from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values import concrete
+from penstock.symbolic.values.integers import term_of
+from penstock.symbolic.values.octets import SymBytes
+from penstock.symbolic.values.parts import concrete
 from penstock.world.packet import (
     ARP,
     ICMP,

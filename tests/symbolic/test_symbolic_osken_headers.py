@@ -26,15 +26,15 @@ from os_ken.lib.packet import (
     vlan,
 )
 
-from penstock.symbolic.integers import term_of
-from penstock.symbolic.octets import SymBytes
-from penstock.symbolic.osken_headers import FUNCTIONS, parse_osken
+from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED
+from penstock.symbolic.packets.osken_headers import FUNCTIONS, parse_osken
 from penstock.symbolic.run import Run
 from penstock.symbolic.space import Inputs
-from penstock.symbolic.strings import SymStr
-from penstock.symbolic.summaries import PLAIN, UNFOLLOWED
 from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values import concrete
+from penstock.symbolic.values.integers import term_of
+from penstock.symbolic.values.octets import SymBytes
+from penstock.symbolic.values.parts import concrete
+from penstock.symbolic.values.strings import SymStr
 
 ARP = usual(eth_type=0x0806)
 TCP = usual(ip_proto=6)

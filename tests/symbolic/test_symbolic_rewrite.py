@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from penstock.symbolic import rewrite
+from penstock.symbolic.code import rewrite
 from penstock.symbolic.run import MARK
 
 SNIPPETS = {

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import netaddr
 import pytest
 
-from penstock.symbolic.integers import SymBool, integer
 from penstock.symbolic.run import Run
 from penstock.symbolic.terms import FALSE, TRUE, Term, both, const, eq, var
-from penstock.symbolic.texts import ipv6_text, mac_text
-from penstock.symbolic.values import bears, concrete, equality, is_symbolic
+from penstock.symbolic.values.integers import SymBool, integer
+from penstock.symbolic.values.parts import bears, concrete, equality, is_symbolic
+from penstock.symbolic.values.texts import ipv6_text, mac_text
 
 PORT = var("in_port", 16)
 SRC = var("eth_src", 48)

@@ -99,7 +99,7 @@ def not_(term: Term, value: int) -> Term:
         ([not_(bits(IPV4, 8, 24), ipv4("10.0.0.0") >> 8)], "ipv4_dst is not in 10.0.0.0/24"),
         ([is_(bits(IPV6, 64, 64), ipv6("fe80::") >> 64)], "ipv6_dst is in fe80::/64"),
         ([is_(bits(IPV6, 72, 8), 7)], "the number in bits 72 to 79 of ipv6_dst is 0x7"),
-        ([is_(bits(VLAN, 12, 1), 1)], "bit 12 of vlan_vid is 1"),
+        ([is_(bits(VLAN, 12, 1), 1)], "it has a VLAN tag"),
         ([lt(bits(TCP, 4, 8), const(3))], "the number in bits 4 to 11 of tcp_dst is at most 2"),
         ([negation(lt(bits(TCP, 4, 8), const(3)))], "the number in bits 4 to 11 of tcp_dst is at least 3"),
         # Relations.

@@ -35,8 +35,8 @@ from penstock.openflow.messages import (
     PortStatus,
 )
 from penstock.openflow.stats import StatsReply
-from penstock.symbolic.following import follow_modules, sources
-from penstock.symbolic.inputs import Question
+from penstock.symbolic.code.in_place import follow_modules, sources
+from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import TooManyDecisions, unnoticed
 from penstock.symbolic.space import Inputs
 from penstock.world.component import Event, Port, Send, Step

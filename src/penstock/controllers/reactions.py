@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from penstock.symbolic.inputs import Question
+from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.space import Inputs
 from penstock.world.component import Event, Send
 

@@ -22,14 +22,14 @@ from typing import Any, Final
 from penstock.controllers.reactions import Answering, Reaction
 from penstock.errors import PenstockError
 from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn
-from penstock.symbolic.coherence import plausible, wishes
-from penstock.symbolic.domain import Addresses, Sender
-from penstock.symbolic.forwarding import Arrival, arrivals
-from penstock.symbolic.frames import FrameSpace
-from penstock.symbolic.inputs import PacketQuestion, Question, question_about
+from penstock.symbolic.forwarding.arrivals import Arrival, arrivals
+from penstock.symbolic.packets.coherence import plausible, wishes
+from penstock.symbolic.packets.domain import Addresses, Sender
+from penstock.symbolic.packets.frames import FrameSpace
+from penstock.symbolic.packets.inputs import PacketQuestion, Question, question_about
 from penstock.symbolic.paths import Exploration, Path, explore
 from penstock.symbolic.run import Loss
-from penstock.symbolic.solver import Solver
+from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Space
 from penstock.symbolic.symmetry import alike, swapped, untouched
 from penstock.symbolic.terms import Term, substitute

@@ -19,7 +19,7 @@ from penstock.errors import PenstockError
 from penstock.openflow.messages import FlowRemoved, OpenFlowMessage, PortStatus
 from penstock.openflow.stats import StatsReply
 from penstock.symbolic.discovery import Discovery
-from penstock.symbolic.inputs import question_about
+from penstock.symbolic.packets.inputs import question_about
 from penstock.world.component import Component, Port, Step, Timed
 from penstock.world.signals import FABRIC, Carrier, Power
 

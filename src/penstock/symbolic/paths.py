@@ -25,7 +25,7 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from penstock.symbolic.run import MOST_DECISIONS, Decision, Loss, Run, TooManyDecisions
-from penstock.symbolic.solver import Solver
+from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs, Space
 from penstock.symbolic.terms import Term, negation
 

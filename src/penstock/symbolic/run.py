@@ -1,9 +1,9 @@
 """One concolic run: which way it went wherever an input decided, and what could not be followed.
 
 A run happens on concrete values; those that depend on the inputs carry a term beside the value (see
-`integers`, `texts`, `octets`).  Where one decides which way the program goes, the run is asked to
-`decide` and notes the condition.  Where a value slips away - into a library written in C, say - the
-program goes on with the concrete value, and the run notes the loss: paths may then be missed.
+`values`).  Where one decides which way the program goes, the run is asked to `decide` and notes the
+condition.  Where a value slips away - into a library written in C, say - the program goes on with
+the concrete value, and the run notes the loss: paths may then be missed.
 
 `Run.current` is the run that is going on, if any.  Outside of runs, values that depend on inputs
 behave like any other.

@@ -16,8 +16,8 @@ from typing import Final
 
 from penstock.addresses import BROADCAST_MAC, ipv4_text, ipv6_text, mac_text
 from penstock.openflow import fields
-from penstock.symbolic.allowed import Allowed, Comparison, Slice, comparison, conjuncts, slice_of
 from penstock.symbolic.run import Decision
+from penstock.symbolic.solving.allowed import Allowed, Comparison, Slice, comparison, conjuncts, slice_of
 from penstock.symbolic.space import Space
 from penstock.symbolic.terms import Term, evaluate, parts_of, truth
 

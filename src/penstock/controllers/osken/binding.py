@@ -58,8 +58,8 @@ from penstock.errors import PenstockError
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, Hello, OpenFlowMessage, PacketIn, PacketOut
 from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
-from penstock.symbolic.following import sources
-from penstock.symbolic.inputs import Question
+from penstock.symbolic.code.in_place import sources
+from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import unnoticed
 from penstock.symbolic.space import Inputs
 from penstock.world.component import Event, Port, Send, Step

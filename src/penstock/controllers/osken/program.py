@@ -24,7 +24,7 @@ from penstock.controllers.osken.determinism import Surroundings
 from penstock.controllers.osken.loading import common_version, load
 from penstock.controllers.snapshot import Heap, Snapshot
 from penstock.errors import PenstockError
-from penstock.symbolic.following import follow_program
+from penstock.symbolic.code.in_place import follow_program
 
 _SWITCHES: Final = 10_000
 """How many turns the tasks of a program may take in one step."""

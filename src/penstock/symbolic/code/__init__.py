@@ -1,0 +1,1 @@
+"""Programs whose code is rewritten so that their values are followed."""

@@ -1,0 +1,107 @@
+"""Having a program's code followed: its functions get rewritten code, in place.
+
+The program has been imported as it is; nothing of it has to be loaded anew or under another name.
+Its source is rewritten (see `rewrite`), compiled, and every function that came from it is given the
+new code: methods, closures and lambdas wherever they are kept.  Objects, classes and module
+variables stay the same, so what a program has built up stays valid.
+
+A function whose source cannot be found, or that cannot be told from another one (two lambdas in one
+line), keeps its own code: it works as ever, but look-ups in it are not followed.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Final
+
+from penstock.symbolic.code import rewrite
+from penstock.symbolic.run import MARK
+
+_OS_KEN_LIBRARIES: Final = (
+    *("os_ken.lib.igmplib", "os_ken.lib.lacplib", "os_ken.lib.stplib", "os_ken.lib.mac"),
+    *("os_ken.topology.switches", "os_ken.controller.dpset"),
+)
+"""The parts of os-ken that look at packets on behalf of an app."""
+
+
+def sources(modules: Iterable[ModuleType]) -> list[str]:
+    """Return the source texts of modules, where they can be read."""
+    return [text for module in modules if (text := _source(module))]
+
+
+def _source(module: ModuleType) -> str:
+    file = getattr(module, "__file__", None)
+    if not file or not file.endswith(".py"):
+        return ""
+    try:
+        return importlib.util.decode_source(Path(file).read_bytes())
+    except (OSError, SyntaxError, UnicodeError):
+        return ""
+
+
+Key = tuple[str, int]
+"""What a function is known by: its name and the line it begins in."""
+
+
+def follow_program(modules: Iterable[ModuleType]) -> None:
+    """Have an os-ken program followed: its own modules, and the libraries that look at packets for it."""
+    own = [module for module in modules if not module.__name__.startswith("os_ken.") or _is_app(module)]
+    libraries = [sys.modules[name] for name in _OS_KEN_LIBRARIES if name in sys.modules]
+    follow_modules([*own, *libraries])
+
+
+def _is_app(module: ModuleType) -> bool:
+    return module.__name__.startswith("os_ken.app.")
+
+
+def follow_modules(modules: Iterable[ModuleType]) -> None:
+    """Have the functions of these modules followed from now on."""
+    rewritten: dict[int, dict[Key, CodeType]] = {}
+    for module in modules:
+        if MARK not in vars(module):
+            codes = _rewritten(module)
+            if codes:
+                rewrite.equip(module)
+                rewritten[id(vars(module))] = codes
+    if not rewritten:
+        return
+    for found in gc.get_objects():
+        if type(found) is FunctionType and id(found.__globals__) in rewritten:
+            name = (found.__code__.co_qualname, found.__code__.co_firstlineno)
+            code = rewritten[id(found.__globals__)].get(name)
+            if code is not None and code.co_freevars == found.__code__.co_freevars:
+                found.__code__ = code
+
+
+def _rewritten(module: ModuleType) -> dict[Key, CodeType]:
+    """Return the new code of a module's functions, where it is clear which is whose."""
+    source = _source(module)
+    if not source:
+        return {}
+    file = str(module.__file__)
+    before = _functions(compile(source, file, "exec", dont_inherit=True))
+    after = _functions(rewrite.followed(source, file))
+    return {
+        key: codes[0] for key, codes in after.items() if len(codes) == 1 and len(before.get(key, ())) == 1
+    }
+
+
+def _functions(code: CodeType) -> dict[Key, list[CodeType]]:
+    """Return the functions in some code, nested ones included, by name and line."""
+    found: defaultdict[Key, list[CodeType]] = defaultdict(list)
+    for inner in _codes(code):
+        found[inner.co_qualname, inner.co_firstlineno].append(inner)
+    return found
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)

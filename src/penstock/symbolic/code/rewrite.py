@@ -1,0 +1,278 @@
+"""Rewriting a program's source so that what it does with its inputs can be followed.
+
+Comparisons and arithmetic are followed by the values themselves.  What Python does on its own (look
+a key up by its hash, call a function written in C, put a text together) is not: there, the rewritten
+program first hands the object concerned to one of our functions, its *hook*, and goes on with what
+it gets back:
+
+    d[k]            __penstock_item__(d)[k]           loads, stores, deletions, `+=`
+    k in d          k in __penstock_in__(d)           chained comparisons too
+    f(x)            __penstock_call__(f)(x)
+    a % b           __penstock_template__(a) % b
+    a | b           __penstock_left__(a) | b          and `&`, `-`, `^`: these may be sets
+    a |= b          a |= __penstock_right__(b)
+    {a, b}          __penstock_set__()([a, b])        and dictionaries, and both comprehensions
+    f"{a}-{b}"      __penstock_join__((f"{__penstock_value__(a)}", "-", f"{__penstock_value__(b)}"))
+    ip.packed       __penstock_address__(ip).packed   a few attributes of addresses
+
+While no run is going on, a hook gives back the very object it got (`set`, `dict` and the plain text
+for the last four), so the program does what it did before, in the same order, with every operand
+evaluated once; functions that look at their caller (`super()`, `locals()`, `namedtuple`) find it, and
+no frame of ours is in a traceback.  Every node keeps its place in the source.
+
+Annotations and patterns of `match` stay as they are: names in them are not looked up as values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from types import CodeType, ModuleType
+from typing import Any, Final, cast
+
+from penstock.symbolic.run import MARK
+
+ITEM: Final = "__penstock_item__"
+IN: Final = "__penstock_in__"
+CALL: Final = "__penstock_call__"
+TEMPLATE: Final = "__penstock_template__"
+LEFT: Final = "__penstock_left__"
+RIGHT: Final = "__penstock_right__"
+SET: Final = "__penstock_set__"
+DICT: Final = "__penstock_dict__"
+PAIRS: Final = "__penstock_pairs__"
+JOIN: Final = "__penstock_join__"
+VALUE: Final = "__penstock_value__"
+ADDRESS: Final = "__penstock_address__"
+
+ADDRESS_KINDS: Final = frozenset(
+    {
+        *("is_private", "is_global", "is_multicast", "is_loopback", "is_link_local", "is_site_local"),
+        *("is_reserved", "is_unspecified"),
+    }
+)
+"""Attributes that tell what kind of address an object of `ipaddress` is."""
+
+ADDRESS_ATTRIBUTES: Final = frozenset({"packed", "words", "exploded", "compressed"}) | ADDRESS_KINDS
+"""Attributes of address objects that their libraries work out by means that cannot be followed."""
+
+_CALLS_LEFT_ALONE: Final = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
+_SET_OPERATORS: Final = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
+
+
+def followed(source: str, filename: str) -> CodeType:
+    """Compile a program so that it is followed; its module must be equipped before it runs."""
+    return compile(rewritten(source, filename), filename, "exec", dont_inherit=True)
+
+
+def rewritten(source: str, filename: str) -> ast.Module:
+    """Return the syntax tree of a program that is followed."""
+    tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    return cast(ast.Module, _Rewriter().visit(tree))
+
+
+def equip(module: ModuleType) -> None:
+    """Give a module the hooks that its rewritten code calls, and the mark of code that is followed."""
+    vars(module).update(_hooks())
+
+
+def _hooks() -> Mapping[str, Callable[..., Any] | bool]:
+    # Whoever only compiles needs none of these.
+    from penstock.symbolic.code import calls, displays, membership, operands, subscripts
+    from penstock.symbolic.code.summaries import addresses, formatting
+
+    return {
+        MARK: True,
+        ITEM: subscripts.indexed,
+        IN: membership.searched,
+        CALL: calls.called,
+        TEMPLATE: formatting.template,
+        LEFT: operands.left,
+        RIGHT: operands.right,
+        SET: displays.set_maker,
+        DICT: displays.dict_maker,
+        PAIRS: displays.pairs,
+        JOIN: formatting.joined,
+        VALUE: formatting.interpolated,
+        ADDRESS: addresses.opened,
+    }
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Puts the hooks in; every expression is visited once, from the inside out."""
+
+    # Where values are looked up.
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        node.value = _hooked(ITEM, node.value)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        for at, operator in enumerate(node.ops):
+            if isinstance(operator, ast.In | ast.NotIn) and not _tested_for_identity(node, at + 1):
+                node.comparators[at] = _hooked(IN, node.comparators[at])
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if not (isinstance(node.func, ast.Name) and node.func.id in _CALLS_LEFT_ALONE):
+            node.func = _hooked(CALL, node.func)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and node.attr in ADDRESS_ATTRIBUTES:
+            node.value = _hooked(ADDRESS, node.value)
+        return node
+
+    # Where values are put together.
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mod):
+            if not _is_constant(node.left, int | float):
+                node.left = _hooked(TEMPLATE, node.left)
+        elif isinstance(node.op, _SET_OPERATORS) and not any(map(_is_constant, (node.left, node.right))):
+            node.left = _hooked(LEFT, node.left)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        self.generic_visit(node)
+        if isinstance(node.op, _SET_OPERATORS) and not _is_constant(node.value):
+            node.value = _hooked(RIGHT, node.value)
+        return node
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        self.generic_visit(node)
+        if all(map(_is_constant, node.elts)):
+            return node
+        return _made(SET, ast.List(node.elts, ast.Load()), node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        self.generic_visit(node)
+        return _made(SET, ast.ListComp(node.elt, node.generators), node)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        self.generic_visit(node)
+        if all(key is not None and _is_constant(key) for key in node.keys):
+            return node
+        items: list[ast.expr] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                merged = _hooked(PAIRS, value)
+                items.append(ast.copy_location(ast.Starred(merged, ast.Load()), value))
+            else:
+                items.append(ast.copy_location(ast.Tuple([key, value], ast.Load()), key))
+        return _made(DICT, ast.List(items, ast.Load()), node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        self.generic_visit(node)
+        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node.key)
+        return _made(DICT, ast.ListComp(pair, node.generators), node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                # A text of one part comes out as its part made it, whatever kind of text that is.
+                parts.append(ast.copy_location(ast.JoinedStr([self._formatted(part)]), part))
+            else:
+                parts.append(part)
+        if not parts:
+            return node
+        if len(parts) == 1:
+            return ast.copy_location(parts[0], node)
+        together = ast.copy_location(ast.Tuple(parts, ast.Load()), node)
+        return _call(JOIN, [together], node)
+
+    def _formatted(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        """Return one value of a text; what is to be made of it first (`!r`) is left to its hook."""
+        value: ast.expr = self.visit(node.value)
+        conversion = [] if node.conversion < 0 else [_constant(chr(node.conversion), node.value)]
+        node.value = _call(VALUE, [value, *conversion], value)
+        node.conversion = -1
+        if isinstance(node.format_spec, ast.JoinedStr) and not all(
+            map(_is_constant, node.format_spec.values)
+        ):
+            spec: ast.expr = self.visit(node.format_spec)
+            if not isinstance(spec, ast.JoinedStr):
+                # The grammar wants a text here; one of a single part stays that part.
+                whole = ast.FormattedValue(spec, -1, None)
+                spec = ast.copy_location(ast.JoinedStr([ast.copy_location(whole, spec)]), spec)
+            node.format_spec = spec
+        return node
+
+    # What stays as it is.
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        node.target = self.visit(node.target)
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return self._function(node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.args = self.visit(node.args)
+        node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    def visit_match_case(self, node: ast.match_case) -> ast.match_case:
+        if node.guard is not None:
+            node.guard = self.visit(node.guard)
+        node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.bases = [self.visit(base) for base in node.bases]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        node.body = [self.visit(statement) for statement in node.body]
+        return node
+
+    def visit_TypeAlias(self, node: ast.stmt) -> ast.stmt:
+        return node
+
+
+def _tested_for_identity(node: ast.Compare, at: int) -> bool:
+    """Tell whether the comparison goes on with `is`, which no stand-in for an object survives."""
+    return at < len(node.ops) and isinstance(node.ops[at], ast.Is | ast.IsNot)
+
+
+def _is_constant(node: ast.expr, kinds: Any = object) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, kinds)
+
+
+def _is_fixed(text: ast.expr) -> bool:
+    """Tell whether a text with places for values has none."""
+    return isinstance(text, ast.JoinedStr) and all(map(_is_constant, text.values))
+
+
+def _constant(value: str, like: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Constant(value), like)
+
+
+def _hooked(name: str, node: ast.expr) -> ast.expr:
+    """Return an expression handed to a hook."""
+    return _call(name, [node], node)
+
+
+def _made(name: str, parts: ast.expr, node: ast.expr) -> ast.expr:
+    """Return parts put together by whatever a hook says."""
+    made = ast.Call(_call(name, [], node), [ast.copy_location(parts, node)], [])
+    return ast.copy_location(made, node)
+
+
+def _call(name: str, arguments: list[ast.expr], like: ast.expr) -> ast.expr:
+    hook = ast.copy_location(ast.Name(name, ast.Load()), like)
+    return ast.copy_location(ast.Call(hook, arguments, []), like)

@@ -1,0 +1,127 @@
+"""Subscripts: `d[k]` of a dictionary, `items[n]` and `data[n:m]` of a sequence.
+
+A key is resolved (see `lookups`).  An index that depends on the inputs is settled: the inputs decide
+which of the places it names, or that it names none.  So are the ends of a slice; all that lie beyond
+the sequence are alike.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from typing import Any, Final
+
+from penstock.symbolic.code import lookups
+from penstock.symbolic.run import Run, lose
+from penstock.symbolic.values.integers import Followed, term_of
+from penstock.symbolic.values.parts import bears, concrete
+
+_SEQUENCES: Final = (list, tuple, str, bytes, bytearray, range, memoryview, array, deque)
+_FEW: Final = 16
+"""How many values are tried one by one; among more of them the right one is found by halving."""
+
+_MOST: Final = 4096
+"""How many values an integer may have that is to be settled where no sequence bounds it."""
+
+
+def indexed(subject: Any) -> Any:
+    """Return what a program is to subscript instead of an object."""
+    if Run.current is None:
+        return subject
+    if isinstance(subject, lookups.KEYED):
+        return _Dictionary(subject)
+    return _Sequence(subject) if isinstance(subject, _SEQUENCES) else subject
+
+
+class _Dictionary:
+    """Stands in for a dictionary that is subscripted."""
+
+    __slots__ = ("_subject",)
+
+    def __init__(self, subject: Any) -> None:
+        self._subject = subject
+
+    def __getitem__(self, key: Any) -> Any:
+        return lookups.fetch(self._subject, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        lookups.store(self._subject, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        lookups.remove(self._subject, key)
+
+
+class _Sequence:
+    """Stands in for a sequence that is subscripted."""
+
+    __slots__ = ("_subject",)
+
+    def __init__(self, subject: Any) -> None:
+        self._subject = subject
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._subject[self._settled(index)]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(self._subject, bytearray | memoryview | array) and bears(value):
+            lose(f"{type(self._subject).__name__} item")
+            value = concrete(value)
+        self._subject[self._settled(index)] = value
+
+    def __delitem__(self, index: Any) -> None:
+        del self._subject[self._settled(index)]
+
+    def _settled(self, index: Any) -> Any:
+        if isinstance(index, Followed):
+            return settled_index(index, len(self._subject))
+        if isinstance(index, slice) and any(map(bears, (index.start, index.stop, index.step))):
+            return settled_slice(index, len(self._subject))
+        return index
+
+
+def settled_index(index: Followed, length: int) -> int:
+    """Decide which place of a sequence an index is; one that is too low or too high stays so."""
+    return _within(index, -length, length - 1)
+
+
+def settled_slice(bounds: slice, length: int) -> slice:
+    """Decide where a slice begins and ends."""
+    start, stop = (
+        _within(end, -length, length - 1) if isinstance(end, Followed) else end
+        for end in (bounds.start, bounds.stop)
+    )
+    return slice(start, stop, settled(bounds.step) if isinstance(bounds.step, Followed) else bounds.step)
+
+
+def settled(value: Followed) -> int:
+    """Decide what an integer is; one that may be too many things is lost."""
+    term = term_of(value)
+    if term.high - term.low >= _MOST:
+        lose("number of many values")
+        return value.plain
+    return _within(value, term.low, term.high)
+
+
+def _within(value: Followed, low: int, high: int) -> int:
+    """Decide which integer of a range a value is; below or above it, the nearest outside stands for all."""
+    term = term_of(value)
+    if term.low < low:
+        if value < low:
+            return low - 1
+    else:
+        low = term.low
+    if term.high > high:
+        if value > high:
+            return high + 1
+    else:
+        high = term.high
+    while high - low >= _FEW:
+        middle = (low + high + 1) // 2
+        if value < middle:
+            high = middle - 1
+        else:
+            low = middle
+    for candidate in range(low, high):
+        if value == candidate:
+            return candidate
+    return high

@@ -1,0 +1,180 @@
+"""The functions of Python itself on numbers, texts and bytes: `int`, `len`, `ord`, `bytes` and their like."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final
+
+from penstock.symbolic.code import membership, operands, subscripts
+from penstock.symbolic.code.subscripts import settled
+from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome
+from penstock.symbolic.code.summaries.addresses import number_of
+from penstock.symbolic.code.summaries.formatting import interpolate
+from penstock.symbolic.terms import truth
+from penstock.symbolic.values.integers import Followed, SymBool, SymInt, boolean, integer, plain, term_of
+from penstock.symbolic.values.octets import SymBytes, from_hex, join_octets, keep, octets
+from penstock.symbolic.values.octets import to_int as octet_number
+from penstock.symbolic.values.parts import concrete, is_symbolic
+from penstock.symbolic.values.pieces import code
+from penstock.symbolic.values.strings import made
+from penstock.symbolic.values.texts import Piece, SymStr, followed, format_value, to_int
+
+# Numbers.
+
+
+def _int(*arguments: Any, base: int = 10) -> Any:
+    value = arguments[0]
+    base = arguments[1] if len(arguments) > 1 else base
+    if isinstance(value, Followed):
+        return +value
+    if (number := number_of(value)) is not None:
+        return number
+    if not isinstance(value, SymStr):
+        return UNFOLLOWED if is_symbolic(value) else PLAIN
+    return to_int(value, base)
+
+
+def _bool(value: Any) -> Any:
+    if isinstance(value, SymBool):
+        return value
+    return boolean(bool(plain(value)), truth(term_of(value))) if isinstance(value, SymInt) else PLAIN
+
+
+def _range(*bounds: Any) -> range:
+    return range(*(settled(bound) if isinstance(bound, Followed) else bound for bound in bounds))
+
+
+# Texts and bytes.
+
+
+def _chr(value: int) -> Any:
+    term = term_of(value)
+    return made([Piece(term, "c", chr(plain(value)))]) if 0 <= term.low <= term.high < 256 else UNFOLLOWED
+
+
+def _ord(value: Any) -> Any:
+    if isinstance(value, SymBytes) and len(value) == 1:
+        return value[0]
+    if isinstance(value, SymStr) and len(value) == 1:
+        return integer(ord(concrete(value)), code(value.pieces[0]))
+    return UNFOLLOWED
+
+
+def _hex(value: Any) -> Any:
+    return format_value(value, "#x") if isinstance(value, SymInt) else UNFOLLOWED
+
+
+def _bytes(*arguments: Any) -> Any:
+    """Summarise `bytes`, also of a list of numbers, some of which may depend on the inputs."""
+    if arguments and isinstance(arguments[0], SymStr):
+        return arguments[0].encode(*arguments[1:])
+    if len(arguments) != 1 or not (is_symbolic(arguments[0]) or hasattr(arguments[0], "__iter__")):
+        return PLAIN
+    return keep(bytes, *arguments)
+
+
+class View(SymBytes):
+    """Bytes seen through a `memoryview` or an array of bytes, by somebody who only reads."""
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return View(found.plain, found.terms) if isinstance(found, SymBytes) else found
+
+    def tobytes(self) -> bytes:
+        """Return the bytes themselves."""
+        return octets(self.plain, self.terms)
+
+    def tolist(self) -> list[int]:
+        """Return the bytes as numbers."""
+        return list(self)
+
+
+def _memoryview(data: Any) -> Any:
+    if type(data) is SymBytes:
+        return View(data.plain, data.terms)
+    # A frame that is looked at no further than needed is best left as it is.
+    return data if isinstance(data, SymBytes) else UNFOLLOWED
+
+
+def _array(kind: str, *contents: Any) -> Any:
+    return _memoryview(*contents) if kind == "B" and contents else UNFOLLOWED
+
+
+def _join_method(_method: Any, separator: bytes, parts: Any) -> bytes:
+    return join_octets(separator, parts)
+
+
+# Kinds of values.
+
+_KINDS: Final = {SymInt: int, SymBool: bool, SymStr: str, SymBytes: bytes}
+
+
+def _type(*arguments: Any) -> Any:
+    if len(arguments) != 1:
+        return PLAIN
+    # A header that is worked out as far as needed says of which class it would be.
+    return _KINDS.get(type(arguments[0]), arguments[0].__class__)
+
+
+def _isinstance(value: Any, kinds: Any) -> bool:
+    if isinstance(value, SymBool):
+        return isinstance(True, kinds)
+    return isinstance(value, kinds)
+
+
+def _text_method(method: Any, subject: str, *arguments: Any, **named: Any) -> Any:
+    """Summarise a method of a text that is plain, with arguments that are not."""
+    if is_symbolic(subject):
+        return UNFOLLOWED
+    return getattr(followed(subject), method.__name__)(*arguments, **named)
+
+
+_TEXT_METHODS: Final = (
+    *("startswith", "endswith", "removeprefix", "removesuffix", "find", "rfind", "index", "rindex", "count"),
+    *("split", "rsplit", "partition", "rpartition", "replace", "strip", "lstrip", "rstrip", "ljust", "rjust"),
+)
+
+
+def _getattr(_value: Any, name: Any, *_default: Any) -> Outcome:
+    return UNFOLLOWED if is_symbolic(name) else PLAIN
+
+
+def _setattr(_value: Any, name: Any, _new: Any) -> Outcome:
+    return UNFOLLOWED if is_symbolic(name) else PLAIN
+
+
+FUNCTIONS: Final[Functions] = {
+    ("builtins", "int"): _int,
+    ("builtins", "bool"): _bool,
+    ("builtins", "int.from_bytes"): octet_number,
+    ("builtins", "range"): _range,
+    ("builtins", "chr"): _chr,
+    ("builtins", "ord"): _ord,
+    ("builtins", "hex"): _hex,
+    ("builtins", "bytes"): _bytes,
+    ("builtins", "bytes.fromhex"): from_hex,
+    ("builtins", "memoryview"): _memoryview,
+    ("array", "array"): _array,
+    ("_operator", "contains"): lambda container, item: item in membership.searched(container),
+    ("_operator", "getitem"): lambda subject, key: subscripts.indexed(subject)[key],
+    ("_operator", "setitem"): lambda subject, key, value: operator.setitem(
+        subscripts.indexed(subject), key, value
+    ),
+    ("_operator", "delitem"): lambda subject, key: operator.delitem(subscripts.indexed(subject), key),
+    ("_operator", "mod"): lambda one, other: interpolate(one, other) if isinstance(one, str) else one % other,
+    ("_operator", "or_"): lambda one, other: operands.left(one) | other,
+    ("_operator", "and_"): lambda one, other: operands.left(one) & other,
+    ("_operator", "sub"): lambda one, other: operands.left(one) - other,
+    ("_operator", "xor"): lambda one, other: operands.left(one) ^ other,
+}
+METHODS: Final[Methods] = {(str, name): _text_method for name in _TEXT_METHODS}
+EAGER: Final[Functions] = {
+    ("builtins", "bytes"): _bytes,
+    ("builtins", "int.from_bytes"): octet_number,
+    ("builtins", "type"): _type,
+    ("builtins", "isinstance"): _isinstance,
+    ("builtins", "getattr"): _getattr,
+    ("builtins", "hasattr"): _getattr,
+    ("builtins", "setattr"): _setattr,
+}
+EAGER_METHODS: Final[Methods] = {(bytes, "join"): _join_method}

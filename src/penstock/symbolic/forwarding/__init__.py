@@ -1,0 +1,1 @@
+"""Where packets go, by their header fields as terms."""

@@ -1,0 +1,1 @@
+"""Packets and messages whose contents are followed."""

@@ -1,0 +1,1 @@
+"""Which inputs satisfy some conditions: likely values first, then Z3."""

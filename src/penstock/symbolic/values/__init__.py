@@ -1,0 +1,1 @@
+"""Values that carry, beside what they are, what they depend on."""

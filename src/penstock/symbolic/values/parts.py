@@ -1,0 +1,170 @@
+"""Values of any kind: whether they depend on inputs, what they are without, and when two are equal.
+
+Besides the values that carry terms themselves this knows the containers that programs keep them in, and
+objects that hold a number which may carry one: addresses of `ipaddress` and of `netaddr`, and
+dataclasses.  Any other object is taken to depend on nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import fields, is_dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any, Final, TypeVar, cast
+
+from penstock.symbolic.run import unnoticed
+from penstock.symbolic.terms import FALSE, Term, TooWide, both, const, eq
+from penstock.symbolic.values.escapes import Symbolic, Unfollowed
+from penstock.symbolic.values.integers import term_of
+from penstock.symbolic.values.octets import same_octets
+from penstock.symbolic.values.searching import same
+from penstock.symbolic.values.strings import pieces_of
+
+T = TypeVar("T")
+
+_PLAIN: Final = frozenset({int, str, bytes, bool, float, type(None), bytearray, complex, type, range})
+"""Kinds of values that never carry a term, and hold no others."""
+
+_LIKE: Final = ((int,), (str,), (bytes, bytearray, memoryview), (tuple,), (IPv4Address,), (IPv6Address,))
+"""Kinds of values of which one is never equal to one of another kind."""
+
+
+def is_symbolic(value: object) -> bool:
+    """Tell whether a value itself carries terms."""
+    return isinstance(value, Symbolic)
+
+
+def bears(value: object) -> bool:
+    """Tell whether a value or a part of it depends on inputs."""
+    return type(value) not in _PLAIN and _bears(value, frozenset())
+
+
+def _bears(value: object, above: frozenset[int]) -> bool:
+    if isinstance(value, Symbolic):
+        return True
+    if type(value) in _PLAIN or id(value) in above:
+        return False
+    inside = above | {id(value)}
+    if isinstance(value, dict):
+        # An `OrderedDict` would hash its keys to go through them.
+        return any(_bears(part, inside) for item in dict.items(value) for part in item)
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return any(_bears(part, inside) for part in value)
+    return any(_bears(getattr(value, name), inside) for name in _parts(value))
+
+
+def _parts(value: object) -> tuple[str, ...]:
+    """Return the attributes of an object that may depend on inputs."""
+    if isinstance(value, (IPv4Address, IPv6Address)):
+        return ("_ip",)
+    if is_dataclass(value) and not isinstance(value, type):
+        names = (field.name for field in fields(value) if not _is_worked_out(value, field.name))
+        return tuple(name for name in names if hasattr(value, name))
+    return ("_value",) if _is_netaddr(value) else ()
+
+
+def _is_worked_out(value: object, name: str) -> bool:
+    """Tell whether an attribute is found out only when somebody asks, which may decide something."""
+    return isinstance(getattr(type(value), name, None), property)
+
+
+def concrete(value: T) -> T:
+    """Return a value without any terms, unnoticed; the same object if it has none."""
+    if isinstance(value, Symbolic):
+        return cast(T, value.plain)
+    if not bears(value):
+        return value
+    with unnoticed():
+        return cast(T, _concrete(value))
+
+
+def _concrete(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _refilled(value, {concrete(key): concrete(part) for key, part in value.items()})
+    if isinstance(value, tuple):
+        parts = map(concrete, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, (list, set, frozenset)):
+        return type(value)(map(concrete, value))
+    made = copy.copy(value)
+    for name in _parts(value):
+        object.__setattr__(made, name, concrete(getattr(value, name)))
+    return made
+
+
+def _refilled(model: dict[Any, Any], items: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a dictionary of the same kind, such as a `defaultdict`, with other items."""
+    if type(model) is dict:
+        return items
+    made = copy.copy(model)
+    made.clear()
+    made.update(items)
+    return made
+
+
+def equality(one: object, other: object) -> Term | None:
+    """Return when two values are equal, or None if no condition says that and Python has to be asked."""
+    if not bears(one) and not bears(other):
+        return const(int(bool(one == other)))
+    try:
+        return _equality(one, other)
+    except (Unfollowed, TooWide):
+        return None
+
+
+def _equality(one: Any, other: Any) -> Term:
+    if isinstance(one, int) and isinstance(other, int):
+        return eq(term_of(one), term_of(other))
+    if isinstance(one, str) and isinstance(other, str):
+        return same(pieces_of(one), pieces_of(other))
+    if isinstance(one, bytes) and isinstance(other, bytes):
+        return same_octets(one, other)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return _all_equal(one, other)
+    if not bears(one) and not bears(other):
+        return const(int(bool(one == other)))
+    if type(one) is type(other) and type(one) in (IPv4Address, IPv6Address):
+        return eq(term_of(one._ip), term_of(other._ip))
+    if type(one) is type(other) and _is_netaddr(one) and type(one).__name__ in ("IPAddress", "EUI"):
+        version = const(int(one.version == other.version))
+        return both(version, eq(term_of(one._value), term_of(other._value)))
+    if type(one) is type(other) and (names := _compared(one)):
+        return _all_equal(*(tuple(getattr(value, name) for name in names) for value in (one, other)))
+    kinds = _kind(one), _kind(other)
+    if one is None or other is None or (None not in kinds and kinds[0] != kinds[1]):
+        return FALSE
+    raise Unfollowed
+
+
+def _compared(value: Any) -> tuple[str, ...]:
+    """Return by which attributes a dataclass is compared; none if it has a way of its own."""
+    if not is_dataclass(value) or not _is_generated(type(value).__eq__):
+        return ()
+    names = tuple(field.name for field in fields(value) if field.compare)
+    return () if any(_is_worked_out(value, name) for name in names) else names
+
+
+def _is_generated(function: Any) -> bool:
+    """Tell whether Python wrote a function for a dataclass."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == "<string>"
+
+
+def _all_equal(one: tuple[Any, ...], other: tuple[Any, ...]) -> Term:
+    if len(one) != len(other):
+        return FALSE
+    found: list[Term | None] = [equality(*pair) for pair in zip(one, other, strict=True)]
+    if FALSE in found:
+        return FALSE
+    if None in found:
+        raise Unfollowed
+    return both(*(condition for condition in found if condition is not None))
+
+
+def _is_netaddr(value: object) -> bool:
+    """Tell whether an object is an address or a network of netaddr, which has a number in `_value`."""
+    return type(value).__module__.startswith("netaddr.") and hasattr(value, "_value")
+
+
+def _kind(value: object) -> int | None:
+    return next((index for index, kinds in enumerate(_LIKE) if isinstance(value, kinds)), None)
