@@ -200,7 +200,7 @@ class Building:
             apps = [apps]
         if not isinstance(apps, list | tuple) or not all(isinstance(app, str) for app in apps) or not apps:
             raise PenstockError('apps in [controller] is no list of names: write apps = ["app.py"].')
-        refuse_unknown(options, ("timers",), "controller")
+        refuse_unknown(options, ("timers", "options"), "controller")
         found = tuple(self._app(app) for app in apps)
         return OsKenController(found, dpids, **details, **options)
 
