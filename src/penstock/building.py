@@ -225,7 +225,7 @@ def _discovery(
     discovery = Discovery(network, controller, finding, symmetric=symmetric)
     for made in curious:
         made.source = discovery
-        made.remembers = bool(discovery.groups)
+        made.remembers = discovery.symmetry is not None
     if isinstance(controller, Hearing):
         controller.discovery = discovery
     return discovery

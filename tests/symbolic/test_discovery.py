@@ -15,7 +15,7 @@ from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
 from penstock.packets import list_packets
 from penstock.scenario import Scenario
-from penstock.symbolic.discovery import PacketClass
+from penstock.symbolic.classes import PacketClass
 from penstock.world.hosts import CuriousHost, Host
 from penstock.world.packet import IPv4, describe, parse
 from penstock.world.world import World
@@ -125,9 +125,9 @@ def test_hosts_that_nothing_tells_apart_take_turns_once() -> None:
 
 def test_a_host_that_is_named_in_the_controller_is_like_no_other() -> None:
     built = scenario(PortKnocking(), "single,3", properties=["NoForwardingLoops"]).build()
-    assert built.discovery is not None
+    assert built.discovery is not None and built.discovery.symmetry is not None
     # The source names 0x0a000002, the address of h2.
-    assert [[made.name for made in group] for group in built.discovery.groups] == [["h1", "h3"]]
+    assert [[made.name for made in group] for group in built.discovery.symmetry.groups] == [["h1", "h3"]]
 
 
 def test_statistics_are_heard_in_every_way_that_makes_a_difference() -> None:

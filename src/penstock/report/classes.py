@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.symbolic.discovery import Discovery, PacketClass
+from penstock.symbolic.classes import PacketClass
+from penstock.symbolic.discovery import Discovery
 from penstock.symbolic.run import Decision, Place
 from penstock.symbolic.words import condition_in_words
 from penstock.world.hosts import Host

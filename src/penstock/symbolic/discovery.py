@@ -13,26 +13,25 @@ Everything is remembered: a search asks the same thing in many states.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path as FilePath
 from typing import Any, Final
 
 from penstock.controllers.reactions import Answering, Reaction
 from penstock.errors import PenstockError
 from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn
+from penstock.symbolic.classes import PacketClass
 from penstock.symbolic.forwarding.arrivals import Arrival, arrivals
 from penstock.symbolic.packets.coherence import plausible, wishes
 from penstock.symbolic.packets.domain import Addresses, Sender
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.packets.inputs import PacketQuestion, Question, question_about
-from penstock.symbolic.paths import Exploration, Path, explore
+from penstock.symbolic.paths import Exploration, explore
 from penstock.symbolic.run import Loss
 from penstock.symbolic.solving.solver import Solver
-from penstock.symbolic.space import Space
-from penstock.symbolic.symmetry import alike, swapped, untouched
-from penstock.symbolic.terms import Term, substitute
+from penstock.symbolic.symmetry import Symmetry, alike
+from penstock.symbolic.terms import substitute
 from penstock.world.component import Endpoint
 from penstock.world.hosts import Host
 from penstock.world.hosts.curious import CuriousHost
@@ -74,24 +73,6 @@ class SymbolicOptions:
 MESSAGES: Final = ("statistics", "port-status", "flow-removed")
 
 
-@dataclass(frozen=True, slots=True)
-class PacketClass:
-    """Packets that a controller treats alike: how they get to it, their condition, one of them."""
-
-    host: str
-    arrival: Arrival
-    path: Path[Reaction]
-    frames: FrameSpace
-    condition: tuple[Term, ...]
-    inputs: Mapping[str, int]
-    data: bytes
-
-    @property
-    def space(self) -> Space:
-        """The fields of the packets."""
-        return self.frames.space
-
-
 class Discovery:
     """Finds the inputs of one controller in one network that make a difference."""
 
@@ -112,12 +93,9 @@ class Discovery:
         self._solvers: dict[int, Solver] = {}
         self._explored: dict[Hashable, Exploration[Reaction]] = {}
         self._found: dict[Hashable, tuple[PacketClass, ...]] = {}
-        self._fabric = network.fabric.initial()
-        wanted = symmetric and options.symmetry
-        self._alike = alike(network, self._fabric, controller.sources()) if wanted else ()
-        self.groups = self._alike
-        """The hosts that nothing tells apart."""
-        self._compared = False
+        groups = alike(network, controller.sources()) if symmetric and options.symmetry else ()
+        self.symmetry = Symmetry(network, groups) if groups else None
+        """The hosts that nothing tells apart, if there are such."""
 
     @property
     def names(self) -> Mapping[tuple[str, int], str]:
@@ -135,83 +113,31 @@ class Discovery:
                 f"not followed ({loss.what}{often}); packets that only it tells apart may be missing."
             )
         yield from self.remarks
+        if self.symmetry is not None:
+            yield from self.symmetry.sentences()
 
     # Packets.
 
     @property
     def looks_at(self) -> tuple[str, ...]:
         """The components whose states decide which packets make a difference."""
-        hosts = {made.name for group in self._alike for made in group}
-        if hosts:
-            hosts |= {made.name for made in self.network.components if isinstance(made, CuriousHost)}
-        return (self.controller.name, *self._switches, FABRIC, *sorted(hosts))
+        hosts = () if self.symmetry is None else self.symmetry.looks_at
+        return (self.controller.name, *self._switches, FABRIC, *hosts)
 
     def packets(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
         """Return one packet of each class that a host could send now."""
-        return tuple(dict.fromkeys(found.data for found in self._distinct(host, seen)))
-
-    def _distinct(self, host: CuriousHost, seen: Mapping[str, Any]) -> Iterable[PacketClass]:
-        """Return the classes without those that only another name of a host makes different."""
         found = self.classes(host, seen)
-        if not self.groups or seen[FABRIC] != self._fabric:
-            return found
-        if not self._compared:
-            self._compare(seen)
-        for group in self.groups:
-            free = untouched(group, seen)
-            if host in free and free[0] is not host:
-                return ()
-            found = self._without_twins(found, [made for made in free if made is not host])
-        return found
-
-    def _without_twins(
-        self, found: Iterable[PacketClass], hosts: Sequence[CuriousHost]
-    ) -> tuple[PacketClass, ...]:
-        kept: dict[bytes, PacketClass] = {}
-        for known in found:
-            twins = (
-                known.frames.data(swapped(known.inputs, known.space, *pair))
-                for pair in combinations(hosts, 2)
-            )
-            if not any(twin in kept and twin != known.data for twin in twins):
-                kept[known.data] = known
-        return tuple(kept.values())
-
-    def _compare(self, seen: Mapping[str, Any]) -> None:
-        """Have only hosts count as alike from whose ports the handlers tell apart the same classes."""
-        self._compared = True
-        groups = []
-        for group in self.groups:
-            first = self._signature(group[0], seen)
-            groups.append(tuple(made for made in group if self._signature(made, seen) == first))
-        self.groups = tuple(group for group in groups if len(group) > 1)
-        for group in self.groups:
-            names = " and ".join(made.name for made in group)
-            self.remarks[
-                f"{names} are alike here: of packets that differ only in which of them is meant, one was "
-                f"sent. That assumes that the controller treats them and their ports alike (symmetry = "
-                f"false in [symbolic] does without)."
-            ] = None
-
-    def _signature(self, host: CuriousHost, seen: Mapping[str, Any]) -> list[list[tuple[int, bool]]]:
-        """Return on which lines a handler tells apart what a host could send."""
-        return sorted(
-            [(decision.place.line, decision.outcome) for decision in known.path.decisions]
-            for known in self.classes(host, seen)
-        )
+        if self.symmetry is not None:
+            found = self.symmetry.distinct(host, found, seen, lambda other: self.classes(other, seen))
+        return tuple(dict.fromkeys(known.data for known in found))
 
     def classes(self, host: Host, seen: Mapping[str, Any]) -> tuple[PacketClass, ...]:
         """Return the classes of packets that a host could send now, in a fixed order."""
         end = self.network.fabric.peer(seen[FABRIC], Endpoint(host.name, host.port))
         if end is None or end.node not in self._switches:
             return ()
-        key = (
-            host.name,
-            end,
-            seen[self.controller.name],
-            seen[FABRIC],
-            *map(seen.__getitem__, self._switches),
-        )
+        tables = [seen[name] for name in self._switches]
+        key = (host.name, end, seen[self.controller.name], seen[FABRIC], *tables)
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = tuple(self._classes(host, end, seen))
@@ -221,21 +147,13 @@ class Discovery:
         frames = self._frames_of(host, spoofs=isinstance(host, CuriousHost) and host.spoofs)
         solver = self._solver(frames)
         assert isinstance(end.port, int)
-        reaching = arrivals(
-            self.network,
-            seen,
-            end.node,
-            end.port,
-            frames.fields,
-            solver.may_have,
-        )
+        reaching = arrivals(self.network, seen, end.node, end.port, frames.fields, solver.may_have)
         wanted = wishes(frames.fields, self._hosts, self.addresses)
         state = seen[self.controller.name]
         for arrival in reaching:
-            heard = self.controller.name in arrival.controllers and self.controller.hears(
-                state, arrival.switch
-            )
-            if not heard:
+            if self.controller.name not in arrival.controllers:
+                continue
+            if not self.controller.hears(state, arrival.switch):
                 continue
             changed = {name: term for name, term in arrival.fields.items() if frames.fields.get(name) != term}
             # A header that was rewritten on the way may be anybody's.

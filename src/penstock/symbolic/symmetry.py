@@ -20,18 +20,20 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from itertools import combinations
 from typing import Any, Final
 
 from penstock.addresses import ipv4_text, mac_text
+from penstock.symbolic.classes import PacketClass
 from penstock.symbolic.space import Inputs, Space
 from penstock.world.component import Endpoint
-from penstock.world.fabric import FabricState
 from penstock.world.hosts import CuriousHost
 from penstock.world.hosts.host import HostState
 from penstock.world.network import Network
+from penstock.world.signals import FABRIC
 
 _OWN: Final = ("name", "mac", "ip", "directory", "port", "source", "remembers")
 """What hosts that are alike may differ in."""
@@ -42,8 +44,9 @@ _SMALL: Final = 0xFFFF
 Group = tuple[CuriousHost, ...]
 
 
-def alike(network: Network, fabric: FabricState, sources: Sequence[str]) -> tuple[Group, ...]:
+def alike(network: Network, sources: Sequence[str]) -> tuple[Group, ...]:
     """Return the hosts that nothing tells apart, in groups of two or more, in the network's order."""
+    fabric = network.fabric.initial()
     groups: defaultdict[tuple[object, ...], list[CuriousHost]] = defaultdict(list)
     for made in network.components:
         if isinstance(made, CuriousHost) and made.mobility is None and not _is_named(made, sources):
@@ -95,3 +98,71 @@ def swapped(inputs: Inputs, space: Space, one: CuriousHost, other: CuriousHost) 
     return {
         name: places.get(space.by_name[name].kind, {}).get(value, value) for name, value in inputs.items()
     }
+
+
+class Symmetry:
+    """Leaves out what only the name of a host makes different."""
+
+    def __init__(self, network: Network, groups: tuple[Group, ...]) -> None:
+        self.groups = groups
+        """The hosts that nothing tells apart."""
+        self.looks_at = tuple(made.name for made in network.components if isinstance(made, CuriousHost))
+        """The hosts whose states show who is untouched."""
+        self._fabric = network.fabric.initial()
+        self._compared = False
+
+    def distinct(
+        self,
+        host: CuriousHost,
+        found: tuple[PacketClass, ...],
+        seen: Mapping[str, Any],
+        classes: Callable[[CuriousHost], tuple[PacketClass, ...]],
+    ) -> tuple[PacketClass, ...]:
+        """Return the classes of a host without those that another name makes of what is tried anyway."""
+        if seen[FABRIC] != self._fabric:
+            return found
+        if not self._compared:
+            self._compare(classes)
+        for group in self.groups:
+            free = untouched(group, seen)
+            if host in free and free[0] is not host:
+                return ()
+            found = _without_twins(found, [made for made in free if made is not host])
+        return found
+
+    def _compare(self, classes: Callable[[CuriousHost], tuple[PacketClass, ...]]) -> None:
+        """Have only hosts count as alike from whose ports the handlers tell apart the same classes."""
+        self._compared = True
+        groups = []
+        for group in self.groups:
+            first = _signature(classes(group[0]))
+            groups.append(tuple(made for made in group if _signature(classes(made)) == first))
+        self.groups = tuple(group for group in groups if len(group) > 1)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what was assumed, for whoever reads the result."""
+        for group in self.groups:
+            names = " and ".join(made.name for made in group)
+            yield (
+                f"{names} are alike here: of packets that differ only in which of them is meant, one was "
+                f"sent. That assumes that the controller treats them and their ports alike (symmetry = "
+                f"false in [symbolic] does without)."
+            )
+
+
+def _signature(classes: Iterable[PacketClass]) -> list[list[tuple[int, bool]]]:
+    """Return on which lines a handler tells packets apart."""
+    return sorted(
+        [(decision.place.line, decision.outcome) for decision in known.path.decisions] for known in classes
+    )
+
+
+def _without_twins(found: Iterable[PacketClass], hosts: Sequence[CuriousHost]) -> tuple[PacketClass, ...]:
+    kept: dict[bytes, PacketClass] = {}
+    for known in found:
+        twins = (
+            known.frames.data(swapped(known.inputs, known.space, *pair)) for pair in combinations(hosts, 2)
+        )
+        if not any(twin in kept and twin != known.data for twin in twins):
+            kept[known.data] = known
+    return tuple(kept.values())
