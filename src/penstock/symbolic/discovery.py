@@ -90,6 +90,7 @@ class Discovery:
         self._hosts = [made for made in network.components if isinstance(made, Host)]
         self._switches = {made.name: made for made in network.components if isinstance(made, Switch)}
         self._frames: dict[tuple[str, bool], FrameSpace] = {}
+        self._wishes = wishes(FrameSpace.fields, self._hosts, self.addresses)
         self._solvers: dict[int, Solver] = {}
         self._explored: dict[Hashable, Exploration[Reaction]] = {}
         self._found: dict[Hashable, tuple[PacketClass, ...]] = {}
@@ -148,7 +149,6 @@ class Discovery:
         solver = self._solver(frames)
         assert isinstance(end.port, int)
         reaching = arrivals(self.network, seen, end.node, end.port, frames.fields, solver.may_have)
-        wanted = wishes(frames.fields, self._hosts, self.addresses)
         state = seen[self.controller.name]
         for arrival in reaching:
             if self.controller.name not in arrival.controllers:
@@ -162,7 +162,7 @@ class Discovery:
             for path in self._explore_packets(exploring, arrival, state).paths:
                 held = [substitute(term, changed) for term in path.condition if not term.variables & unknown]
                 conditions = (*held, arrival.condition)
-                inputs = plausible(solver, conditions, wanted)
+                inputs = plausible(solver, conditions, self._wishes)
                 if inputs is not None:
                     data = frames.data(inputs)
                     yield PacketClass(host.name, arrival, path, frames, conditions, inputs, data)
