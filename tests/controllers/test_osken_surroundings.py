@@ -148,6 +148,8 @@ def test_options_reach_the_program(tmp_path: Path):
     assert lines(handle(control(app), b"a").events) == ["False True"]
     chosen = control(app, observe_links=True, options={"explicit-drop": False})
     assert lines(handle(chosen, b"a").events) == ["True False"]
+    # The next program does not inherit them.
+    assert lines(handle(control(app), b"a").events) == ["False True"]
 
 
 def test_link_discovery_finds_the_links(tmp_path: Path):

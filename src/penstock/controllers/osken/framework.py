@@ -181,6 +181,7 @@ def put_in_charge(manager: Any, versions: set[int], options: Mapping[str, Any]) 
 
     app_manager.AppManager._instance = manager
     ofproto_protocol._supported_versions = versions
-    cfg.CONF.clear()
+    # What another program was given must not stay: `clear` alone keeps overrides.
+    cfg.CONF.reset()
     for name, value in options.items():
         cfg.CONF.set_override(name.replace("-", "_"), value)
