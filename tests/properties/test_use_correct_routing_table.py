@@ -6,14 +6,17 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import PathInstaller, Sloppy, Stubborn, TrafficEngineer
 
+from penstock.check import check
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
-from penstock.openflow.messages import NO_MAX_LEN, PortNo
-from penstock.openflow.stats import StatsReply
+from penstock.openflow.match import Match
+from penstock.openflow.messages import NO_MAX_LEN, PacketIn, PortNo
+from penstock.openflow.stats import Ports, PortStatsRequest, StatsReply, StatsRequest
 from penstock.properties.routing import UseCorrectRoutingTable
+from penstock.scenario import Scenario
 from penstock.world.hosts import host
-from penstock.world.packet import Ethernet
+from penstock.world.packet import Ethernet, parse
 
 ALWAYS_ON = ("s1", "s2")
 ON_DEMAND = ("s1", "s3", "s2")
@@ -83,6 +86,48 @@ def test_a_second_packet_of_the_flow_need_not_be_answered_with_rules_again():
     result = search(lab("linear,2", Once(), QUIET), watcher)
     assert result.outcome.result == "exhausted"
     assert result.exercised["UseCorrectRoutingTable"] > 2
+
+
+class Hesitant(Controller):
+    """Installs nothing at s2 unless it heard of much traffic."""
+
+    def __init__(self) -> None:
+        self.path = ["s1"]
+
+    def switch_join(self, switch: str) -> None:
+        self.install(switch, actions=(Output(PortNo.CONTROLLER, NO_MAX_LEN),), priority=0)
+        if switch == "s1":
+            self.send("s1", StatsRequest(PortStatsRequest()))
+
+    def stats(self, switch: str, message: StatsReply) -> None:
+        assert isinstance(message.body, Ports)
+        self.path = ["s1", "s2"] if message.body.ports[0].tx_bytes > 1000 else ["s1"]
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        for other in self.path if switch == "s1" else ():
+            self.install(other, Match.of(eth_dst=parse(message.data).dst), (Output(2),), priority=1)
+
+
+@pytest.mark.parametrize(("limit", "result"), [(1000, "exhausted"), (10**9, "violation")])
+def test_the_load_is_what_the_controller_heard_when_it_heard_it(limit: int, result: str):
+    def much(before: bool | None, switch: str, answer: StatsReply) -> bool:
+        assert isinstance(answer.body, Ports)
+        return answer.body.ports[0].tx_bytes > limit
+
+    def by_much(packet: Ethernet, switch: str, load: bool | None) -> list[str] | None:
+        return None if switch != "s1" else ["s1", "s2"] if load else ["s1"]
+
+    scenario = Scenario(
+        Hesitant(),
+        "linear,2",
+        {"h1": {"kind": "client", "to": "h2"}},
+        [UseCorrectRoutingTable(path=by_much, load=much)],
+        symbolic={"messages": ["statistics"]},
+    )
+    # A packet-in of s1 waits behind the statistics, and meets the load that they tell.
+    report = check(scenario)
+    assert report.outcome.result == result
+    assert not report.unexercised
 
 
 def test_packets_without_a_path_do_not_put_it_to_the_test():

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from penstock.addresses import BROADCAST_MAC
 from penstock.openflow.fields import ETH_LLDP
-from penstock.openflow.messages import NO_BUFFER, PacketIn, PacketOut
+from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn, PacketOut
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Event
 from penstock.world.frame import Frame
@@ -132,6 +132,19 @@ def handed_over(record: Record) -> tuple[tuple[str, str], ...]:
         if isinstance(message, PacketIn) and message.tag
     }
     return tuple(found.items())
+
+
+def heard(record: Record) -> tuple[str, OpenFlowMessage] | None:
+    """Return what a controller took in in a step, after it was kept for a while or at once, and from whom."""
+    for event in record.events:
+        match event:
+            case Event("heard", (_, str(switch), OpenFlowMessage() as message)):
+                return switch, message
+            case Event("kept"):
+                return None
+    if record.at is not None and isinstance(record.message, OpenFlowMessage):
+        return str(record.at.port), record.message
+    return None
 
 
 def fabric_action(record: Record) -> str:

@@ -17,7 +17,7 @@ from penstock.openflow.messages import FlowCommand, FlowMod, PacketIn
 from penstock.openflow.stats import StatsReply
 from penstock.properties.base import Property, Violated
 from penstock.properties.flows import Flow, flow_of
-from penstock.properties.packets import called
+from penstock.properties.packets import called, heard
 from penstock.world.network import Network
 from penstock.world.packet import parse
 from penstock.world.switch import Switch
@@ -107,11 +107,11 @@ class UseCorrectRoutingTable(Property):
     def see(self, record: Record, /) -> Hashable | None:
         """See what a controller is told, and the rules it installs."""
         asked = told = None
-        match record.message:
-            case PacketIn(data=data, tag=tag) if record.at is not None:
-                asked = Asked(str(record.at.port), tag, data)
-            case StatsReply() as reply if self.load is not None and record.at is not None:
-                told = (str(record.at.port), reply)
+        match heard(record):
+            case switch, PacketIn(data=data, tag=tag):
+                asked = Asked(switch, tag, data)
+            case switch, StatsReply() as reply if self.load is not None:
+                told = (switch, reply)
         installed = tuple(
             (str(channel.port), message.match)
             for channel, message in (*record.sends, *record.lost)

@@ -78,6 +78,9 @@ def _action(node: str, what: str, record: Record) -> str:
         return _fabric(what)
     if what.startswith("join "):
         return f"{what.removeprefix('join ')} connects to controller {node}."
+    if what.startswith("hear "):
+        switch, _, told = what.removeprefix("hear ").partition(": ")
+        return f"Controller {node} hears from {switch}: {told}."
     frames = [str(flight.message) for flight in record.sends if isinstance(flight.message, Frame)]
     if frames:
         return f"{node} sends {' and '.join(frames)}."
@@ -109,6 +112,8 @@ def _fabric(what: str) -> str:
 def _delivery(record: Record) -> str:
     node, message, at = record.node, record.message, record.at
     sender = record.transition.node
+    if any(event.kind == "kept" for event in record.events):
+        return f"{sender}'s {message} reaches controller {node}; what it says is still open."
     match message:
         case Frame() if any(event.kind == "received" for event in record.events):
             return f"{node} receives {message}."

@@ -3,7 +3,9 @@
 Some messages say what a switch cannot know in the model - how much traffic there was - or what
 would take a long run to come about.  A controller behind this component is told such a message as
 one of several actions, `hear s1: …`, one for each way in which its handler treats other contents.
-What the real message says is among them only if it is treated in a way of its own.
+What the real message says is among them only if it is treated in a way of its own.  Properties know
+by the events `kept` and `heard` (controller, switch, message) when it was only kept and when it was
+heard, and in which words.
 
 Messages from one switch stay in order: while one waits to be heard, those after it wait too.
 """
@@ -20,7 +22,7 @@ from penstock.openflow.messages import FlowRemoved, OpenFlowMessage, PortStatus
 from penstock.openflow.stats import StatsReply
 from penstock.symbolic.discovery import Discovery
 from penstock.symbolic.packets.inputs import question_about
-from penstock.world.component import Component, Port, Step, Timed
+from penstock.world.component import Component, Event, Port, Step, Timed
 from penstock.world.signals import FABRIC, Carrier, Power
 
 KINDS: Final = {"statistics": StatsReply, "port-status": PortStatus, "flow-removed": FlowRemoved}
@@ -72,7 +74,8 @@ class Hearing:
             raise PenstockError(f"{self.name} cannot {action!r} now: choose one of its actions.")
         place = next(index for index, (sender, _) in enumerate(state.waiting) if sender == switch)
         waiting = state.waiting[:place] + state.waiting[place + 1 :]
-        return self._wrapped(self._controller.receive(state.inner, switch, variants[text]), waiting)
+        step = self._wrapped(self._controller.receive(state.inner, switch, variants[text]), waiting)
+        return step._replace(events=(*step.events, Event("heard", (self.name, switch, variants[text]))))
 
     def receive(self, state: HearingState, port: Port, message: Any) -> Step:
         """Keep a message until it is heard, or pass on what is no matter of contents."""
@@ -80,7 +83,8 @@ class Hearing:
             return self._signal(state, message)
         switch = str(port)
         if switch in _first(state) or self._is_varied(message):
-            return Step(replace(state, waiting=(*state.waiting, (switch, message))))
+            kept = replace(state, waiting=(*state.waiting, (switch, message)))
+            return Step(kept, (), (Event("kept", (self.name, switch, message)),))
         return self._wrapped(self._controller.receive(state.inner, port, message), state.waiting)
 
     def _signal(self, state: HearingState, signal: Carrier | Power) -> Step:
