@@ -72,11 +72,14 @@ _PROTOCOLS = {
     V13: (ofproto_v1_3, ofproto_v1_3_parser),
 }
 
+# Made before any program says which versions it speaks.
+_DATAPATHS = {version: ofproto_protocol.ProtocolDesc(version) for version in _PROTOCOLS}
+
 
 def osken_message(message: OpenFlowMessage, version: int) -> Any:
     """Return what os-ken's parser makes of a message."""
     data = encode(message, version)
-    datapath = ofproto_protocol.ProtocolDesc(version)
+    datapath = _DATAPATHS[version]
     found_version, kind, length, xid = parse_header(data)
     return parse_message(datapath, found_version, kind, length, xid, bytearray(data))
 

@@ -63,6 +63,10 @@ class SymbolicOptions:
                 )
         if not isinstance(self.symmetry, bool):
             raise PenstockError(f"symmetry = {self.symmetry!r} in [symbolic] is neither true nor false.")
+        if not isinstance(self.messages, tuple):
+            raise PenstockError(
+                f"messages = {self.messages!r} in [symbolic] is no list: write messages = [\"statistics\"]."
+            )
         for kind in self.messages:
             if kind not in MESSAGES:
                 raise PenstockError(

@@ -12,7 +12,7 @@ controller.  `repeats` turns that off.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
@@ -56,8 +56,9 @@ class CuriousHost(Host):
     burst: int | None = 1
     repeats: bool = True
     spoofs: bool = False
-    source: PacketSource | None = None
-    remembers: bool = False
+    source: PacketSource | None = field(default=None, init=False)
+    """Who says what makes a difference; the network's builder gives it."""
+    remembers: bool = field(default=False, init=False)
     """Whether to remember what was sent even when nothing more can be."""
 
     def __post_init__(self) -> None:
