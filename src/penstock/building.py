@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -26,9 +26,9 @@ from penstock.world.fabric import Mobility
 from penstock.world.faults import Faults
 from penstock.world.hosts import CuriousHost, Host, HostMaker, host
 from penstock.world.network import GlobalState, Network
-from penstock.world.switch import SwitchOptions
+from penstock.world.switch import Switch, SwitchOptions
 from penstock.world.topology import Topology, load_mininet, topology
-from penstock.world.transition import ACT, DELIVER, Record, Transition
+from penstock.world.transition import ACT, Record, Transition
 from penstock.world.world import World
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ class Building:
         """Return the hosts that are given; if none has a kind, all are to find out what to send."""
         if not self._finds_traffic:
             return self._scenario.hosts
+        for name in self._scenario.hosts:
+            drawing.host(name)
         return {
             node.name: {"kind": "curious", **_table(self._scenario.hosts.get(node.name, {}))}
             for node in drawing.hosts
@@ -256,10 +258,7 @@ def joined(network: Network, controller: str, properties: tuple[Property, ...] =
     watch = Watch(network, properties)
     records: list[Record] = []
     for _ in range(MOST_STEPS_TO_JOIN):
-        # Deliveries first: to ask what hosts may do is for when all is quiet.
-        found = next(iter(world.deliveries()), None) or next(
-            (known for known in world.enabled() if _is_joining(known, controller)), None
-        )
+        found = next(iter((*world.deliveries(), *_joining(world, controller))), None)
         if found is None or watch.broken:
             return Built(network, properties, world.snapshot(), tuple(records), watch.broken)
         records.append(world.take(found))
@@ -270,9 +269,13 @@ def joined(network: Network, controller: str, properties: tuple[Property, ...] =
     )
 
 
-def _is_joining(transition: Transition, controller: str) -> bool:
-    """Tell whether a transition is part of switches joining: messages, and orders taking effect."""
-    verb, node, what = transition
-    if verb == ACT:
-        return str(what).startswith("apply ") or (node == controller and str(what).startswith("join "))
-    return verb == DELIVER
+def _joining(world: World, controller: str) -> Iterator[Transition]:
+    """Yield what switches and controller do by themselves while switches join; hosts are not asked."""
+    for made in world.network.components:
+        for action in made.actions(world.state(made.name)) if _joins(made, controller) else ():
+            if action.startswith("apply " if isinstance(made, Switch) else "join "):
+                yield Transition(ACT, made.name, action)
+
+
+def _joins(made: Component, controller: str) -> bool:
+    return isinstance(made, Switch) or made.name == controller

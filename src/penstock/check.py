@@ -8,6 +8,7 @@ so instead of pretending.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from penstock.building import Built
@@ -15,7 +16,6 @@ from penstock.errors import PenstockError
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
-from penstock.explore.random_walk import random_walk
 from penstock.explore.search import (
     Bounds,
     Outcome,
@@ -25,6 +25,10 @@ from penstock.explore.search import (
     collision_odds,
     fingerprint,
 )
+from penstock.explore.strategies.base import Ordering
+from penstock.explore.strategies.guide import Guide
+from penstock.explore.strategies.plan import Plan, plan_of
+from penstock.explore.strategies.random_walks import RandomWalks
 from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
 from penstock.scenario import Limits, Scenario
@@ -60,24 +64,8 @@ class Report:
 
 
 def check(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Report:
-    """Search every ordering of a scenario's events, within its limits."""
-    built, limits = _prepared(scenario, output), scenario.limits()
-    if built.broken:
-        return _broken_while_joining(scenario, built, output)
-    search = _search(built, limits, progress)
-    explore = depth_first if limits.order == "depth-first" else breadth_first
-    try:
-        outcome = explore(search, sleep=not limits.compact)
-    except (PropertyFault, ComponentRaised):
-        # What was found before is not lost with it.
-        _report(scenario, built, search.finish("a fault"), output)
-        raise
-    if limits.compact:
-        odds = collision_odds(outcome.states)
-        outcome.remarks.append(
-            f"States were remembered by 64-bit fingerprints: one was missed with a probability of {odds:.1e}."
-        )
-    return _report(scenario, built, outcome, output)
+    """Search every ordering of a scenario's events, within its limits and by its strategies."""
+    return _searched(scenario, plan_of(scenario.limits().strategies, scenario.folder), output, progress)
 
 
 def walk(
@@ -89,13 +77,49 @@ def walk(
     output: Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Walk at random through a scenario."""
-    built, limits = _prepared(scenario, output), replace(scenario.limits(), compact=False)
+    """Walk at random through a scenario; its strategies bound and narrow that, but do not order it."""
+    plan = plan_of(scenario.limits().strategies, scenario.folder)
+    others = (each for each in plan.strategies if not isinstance(each, Ordering))
+    walking = Plan((*others, RandomWalks(seed, walks, longest)))
+    return _searched(scenario, walking, output, progress, seed=seed)
+
+
+def _searched(
+    scenario: Scenario, plan: Plan, output: Path | None, progress: Progress | None, **details: int
+) -> Report:
+    limits = scenario.limits()
+    if plan.ordering is not None and not plan.ordering.remembers:
+        limits = replace(limits, compact=False)
+    scenario = _bounded(scenario, plan)
+    built = _prepared(scenario, output)
     if built.broken:
         return _broken_while_joining(scenario, built, output)
-    longest = min(longest, limits.depth or longest)
-    outcome = random_walk(_search(built, limits, progress), seed, longest=longest, walks=walks)
-    return _report(scenario, built, outcome, output, seed=seed)
+    cells = Cells(built.network, (*built.properties, *plan.watchers()), built.start)
+    guide = plan.guide(cells)
+    search = _search(cells, limits, progress, guide if plan.narrowing else None)
+    onward = partial(
+        depth_first if limits.order == "depth-first" else breadth_first, sleep=not limits.compact
+    )
+    try:
+        outcome = onward(search) if plan.ordering is None else plan.ordering.explore(search, guide, onward)
+    except (PropertyFault, ComponentRaised):
+        # What was found before is not lost with it.
+        _report(scenario, built, search.finish("a fault"), output)
+        raise
+    plan.conclude(outcome, guide)
+    if limits.compact:
+        odds = collision_odds(outcome.states)
+        outcome.remarks.append(
+            f"States were remembered by 64-bit fingerprints: one was missed with a probability of {odds:.1e}."
+        )
+    return _report(scenario, built, outcome, output, **details)
+
+
+def _bounded(scenario: Scenario, plan: Plan) -> Scenario:
+    """Return a scenario with what its strategies say of how much hosts send."""
+    if plan.bounding is None:
+        return scenario
+    return replace(scenario, hosts=plan.bounding.bounded(scenario.hosts, scenario.build().network))
 
 
 def _prepared(scenario: Scenario, output: Path | None) -> Built:
@@ -123,13 +147,14 @@ def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None)
     return report
 
 
-def _search(built: Built, limits: Limits, progress: Progress | None) -> Search:
+def _search(cells: Cells, limits: Limits, progress: Progress | None, successors: Guide | None) -> Search:
     return Search(
-        Cells(built.network, built.properties, built.start),
+        cells,
         Bounds(limits.states, limits.depth, limits.seconds, limits.memory_mb),
         key=fingerprint if limits.compact else None,
         first_only=not limits.all_violations,
         progress=progress,
+        successors=successors,
     )
 
 
@@ -138,6 +163,8 @@ def _report(
 ) -> Report:
     if built.discovery is not None:
         outcome.remarks += built.discovery.sentences()
+        if outcome.result == "exhausted" and not built.discovery.is_complete:
+            outcome.result, outcome.stopped_by = "bounded", "packets that could not be found"
     report = Report(scenario, outcome)
     for number, violation in enumerate(outcome.violations, 1):
         records, confirmed = retake(built, violation)

@@ -52,6 +52,8 @@ class Limits:
     memory_mb: int | None = None
     all_violations: bool = False
     compact: bool = False
+    strategies: Sequence[Any] = ()
+    """Names of strategies, or tables with a name and options (see `explore.strategies.plan`)."""
 
     def __post_init__(self) -> None:
         if self.order not in ("breadth-first", "depth-first"):
@@ -61,6 +63,10 @@ class Limits:
         for name in ("all_violations", "compact"):
             if not isinstance(getattr(self, name), bool):
                 raise PenstockError(f"{name} = {getattr(self, name)!r} is neither true nor false.")
+        if isinstance(self.strategies, str) or not isinstance(self.strategies, Sequence):
+            raise PenstockError(
+                f'strategies = {self.strategies!r} is no list: write strategies = ["no-delay"] in [search].'
+            )
         for name in ("states", "depth", "seconds", "memory_mb"):
             number = getattr(self, name)
             if number is not None and (type(number) not in (int, float) or not number > 0):

@@ -44,6 +44,21 @@ class Hashing(Gate):
             self.packet_out(switch, message, FLOOD)
 
 
+class Asking(Gate):
+    """Asks in many ways."""
+
+    def packet_in(self, switch, message):
+        packet = parse(message.data)
+        if packet.ethertype != 0x806:
+            self.seen = 1
+        if packet.dst & 4:
+            self.seen = 2
+        if packet.dst not in {2}:
+            self.seen = 3
+        if packet.dst >= 0x90:
+            self.seen = 4
+
+
 class Breaking(Gate):
     """Knows only one sender."""
 
@@ -61,7 +76,7 @@ native = "gate.py:Gate"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "gate.py").write_text(APP)
-    for name in ("Gate", "Hashing", "Breaking"):
+    for name in ("Gate", "Hashing", "Asking", "Breaking"):
         (tmp_path / f"{name.lower()}.toml").write_text(SCENARIO.replace("Gate", name))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -93,6 +108,22 @@ def test_a_script_gets_the_same_as_json(folder: Path) -> None:
     assert arp["branches"][-1]["taken"] is True
     assert (arp["switch"], arp["port"]) == ("s1", 1)
     assert found["losses"] == []
+
+
+def test_a_branch_is_told_as_it_stands_in_the_source(folder: Path) -> None:
+    known = json.loads(packets("asking.toml", "--host", "h1", "--json"))["hosts"][0]["classes"]
+    for told in known:
+        data = bytes.fromhex(told["data"])
+        dst = int.from_bytes(data[:6])
+        truth = {
+            "packet.ethertype != 0x806": data[12:14] != b"\x08\x06",
+            "packet.dst & 4": bool(dst & 4),
+            "packet.dst not in {2}": dst not in {2},
+            "packet.dst >= 0x90": dst >= 0x90,
+        }
+        taken = {branch["expression"]: branch["taken"] for branch in told["branches"]}
+        assert taken and all(truth[expression] is way for expression, way in taken.items())
+    assert {"packet.dst & 4", "packet.dst not in {2}"} <= taken.keys()
 
 
 def test_a_handler_that_fails_says_so(folder: Path) -> None:

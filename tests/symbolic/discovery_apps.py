@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.controllers.native import FLOOD, Controller
-from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn
 from penstock.openflow.stats import PortStatsRequest, StatsRequest
@@ -21,24 +20,6 @@ class PortKnocking(Controller):
         packet = parse(message.data)
         ip = packet.find(IPv4)
         if ip is not None and ip.dst == SERVICE:
-            self.packet_out(switch, message, FLOOD)
-
-
-class Learning(Controller):
-    """Learns where hosts are, and installs a rule once both ends of a flow are known."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, dict[int, int]] = {}
-
-    def packet_in(self, switch: str, message: PacketIn) -> None:
-        packet = parse(message.data)
-        places = self.places.setdefault(switch, {})
-        places[packet.src] = message.in_port
-        if packet.dst in places:
-            out = (Output(places[packet.dst]),)
-            self.install(switch, Match.of(eth_dst=packet.dst), out)
-            self.packet_out(switch, message, out)
-        else:
             self.packet_out(switch, message, FLOOD)
 
 
@@ -79,3 +60,27 @@ class Counting(Controller):
         for port in message.body.ports:
             if port.port_no == 1 and port.tx_bytes > 500_000_000:
                 self.busy = True
+
+
+class Pinned(Controller):
+    """Has what comes in by port 1 forwarded by a rule, and fails at everything else."""
+
+    def switch_join(self, switch: str) -> None:
+        self.install(switch, Match.of(in_port=1), FLOOD, priority=9)
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        raise RuntimeError(switch)
+
+
+class Balancer(Controller):
+    """Counts down by the parity of the receiver, and fails at the bottom."""
+
+    def __init__(self) -> None:
+        self.room = [4, 1]
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        if message.data[5] & 1:
+            self.room[1] -= 1
+        else:
+            self.room[0] -= 1
+        assert min(self.room) >= 0

@@ -79,10 +79,10 @@ def run(source: str, kinds: Mapping[str, tuple[int, Make]], values: Mapping[str,
         found = _outcome(module.f, inputs)
     assert repr(concrete(found)) == repr(expected)
     assert type(concrete(found)) is type(expected)
-    for condition, outcome, _ in current.decisions:
+    for condition, outcome, *_ in current.decisions:
         assert bool(evaluate(condition, values)) is outcome
     assert evaluated(found, values) == expected
-    decisions = tuple((str(condition), outcome) for condition, outcome, _ in current.decisions)
+    decisions = tuple((str(condition), outcome) for condition, outcome, *_ in current.decisions)
     return Done(found, expected, decisions, tuple(sorted(loss.what for loss in current.losses)))
 
 

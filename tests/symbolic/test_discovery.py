@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from discovery_apps import SERVICE, Counting, Gate, Learning, PortKnocking, TwoHops
+from discovery_apps import (
+    SERVICE,
+    Balancer,
+    Counting,
+    Gate,
+    Pinned,
+    PortKnocking,
+    TwoHops,
+)
+from discovery_learning import Learning
 
 from penstock.building import Built
 from penstock.check import check, states_of
@@ -103,7 +111,7 @@ def test_the_sequence_is_bounded_and_a_burst_waits_for_an_answer() -> None:
     assert any(str(step).startswith("h1 send") for step in world.enabled())
 
 
-def test_two_searches_of_the_same_scenario_find_the_same(tmp_path: Path) -> None:
+def test_two_searches_of_the_same_scenario_find_the_same() -> None:
     once, again = (
         check(scenario(Learning(), properties=["NoForwardingLoops"], search={"states": 3000})) for _ in "ab"
     )
@@ -114,20 +122,32 @@ def test_two_searches_of_the_same_scenario_find_the_same(tmp_path: Path) -> None
 
 
 def test_hosts_that_nothing_tells_apart_take_turns_once() -> None:
-    plain = scenario(Learning(), "single,3", hosts={"h1": {"count": 1}}, properties=["NoForwardingLoops"])
     options = {name: {"count": 1} for name in ("h1", "h2", "h3")}
-    merged = check(replace(plain, hosts=options, search={"depth": 9}))
-    every = check(replace(plain, hosts=options, search={"depth": 9}, symbolic={"symmetry": False}))
+    merged, every = (
+        check(
+            scenario(
+                Learning(),
+                "single,3",
+                hosts=options,
+                properties=["NoForwardingLoops"],
+                search={"depth": 9},
+                symbolic={"symmetry": symmetry},
+            )
+        )
+        for symmetry in (True, False)
+    )
     assert merged.outcome.states * 3 < every.outcome.states * 2
     assert any("are alike" in remark for remark in merged.outcome.remarks)
     assert not any("are alike" in remark for remark in every.outcome.remarks)
 
 
 def test_a_host_that_is_named_in_the_controller_is_like_no_other() -> None:
-    built = scenario(PortKnocking(), "single,3", properties=["NoForwardingLoops"]).build()
+    said = {"symmetry": True}
+    built = scenario(PortKnocking(), "single,8", properties=["NoForwardingLoops"], symbolic=said).build()
     assert built.discovery is not None and built.discovery.symmetry is not None
-    # The source names 0x0a000002, the address of h2.
-    assert [[made.name for made in group] for group in built.discovery.symmetry.groups] == [["h1", "h3"]]
+    # Its module has the numbers 1, 4, 9 and others, and 0x0a000002, the address of h2.
+    names = [[made.name for made in group] for group in built.discovery.symmetry.groups]
+    assert names == [["h3", "h7", "h8"]]
 
 
 def test_statistics_are_heard_in_every_way_that_makes_a_difference() -> None:
@@ -159,3 +179,37 @@ def test_packets_are_listed_for_scenarios_with_given_traffic_too() -> None:
         list_packets(given, host="h9")
     with pytest.raises(PenstockError, match="--after"):
         list_packets(given, steps=3)
+
+
+def test_hosts_whose_ports_are_treated_differently_are_all_tried() -> None:
+    said = {"symmetry": True}
+    crash = check(scenario(Pinned(), "single,3", properties=["ControllerCrash"], symbolic=said))
+    assert [finding.property for finding in crash.findings] == ["ControllerCrash"]
+
+
+def test_classes_that_go_different_ways_are_no_twins() -> None:
+    options = {f"h{number}": {"count": 1} for number in range(1, 5)}
+    for symmetry in (True, False):
+        told = scenario(Balancer(), "single,4", hosts=options, properties=["ControllerCrash"])
+        crash = check(replace(told, symbolic={"symmetry": symmetry}))
+        assert [finding.property for finding in crash.findings] == ["ControllerCrash"]
+
+
+def test_a_search_with_packets_that_were_not_all_found_is_not_exhaustive() -> None:
+    report = check(scenario(Learning(), symbolic={"paths": 1}, properties=["NoForwardingLoops"]))
+    assert report.outcome.result == "bounded"
+    assert report.outcome.stopped_by == "packets that could not be found"
+    assert any("paths" in remark for remark in report.outcome.remarks)
+
+
+def test_a_host_that_does_not_exist_is_refused_though_it_has_no_kind() -> None:
+    with pytest.raises(PenstockError, match="h9"):
+        scenario(Learning(), hosts={"h9": {"count": 1}}).build()
+
+
+@pytest.mark.parametrize(
+    "option", [{"spoofs": "yes"}, {"repeats": 3}, {"burst": 1.5}, {"count": "x"}, {"source": None}]
+)
+def test_options_of_a_wrong_type_are_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(PenstockError, match=next(iter(option))):
+        scenario(Learning(), hosts={"h1": {"kind": "curious", **option}}).build()

@@ -74,6 +74,13 @@ def _scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version."),
         click.option("--order", type=click.Choice(["breadth-first", "depth-first"]), help="Order of search."),
+        click.option(
+            "--strategy",
+            "strategies",
+            metavar="NAME[:OPTION=VALUE,…]",
+            multiple=True,
+            help="A way to search less or likelier places first, as no-delay; repeatable.",
+        ),
         click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
         click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
         click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time."),
@@ -154,6 +161,8 @@ def _changed(scenario: Scenario, **options: Any) -> Scenario:
         changes["hosts"] = dict(pings)
     search = dict(scenario.search)
     names = {"memory": "memory_mb"}
+    if options.get("strategies"):
+        search["strategies"] = list(options["strategies"])
     for key in ("order", "states", "depth", "seconds", "memory", "all_violations", "compact"):
         if options.get(key):
             search[names.get(key, key)] = options[key]

@@ -76,6 +76,8 @@ def report_lines(report: Report) -> Iterator[str]:
         )
     yield from outcome.remarks
     match outcome.result:
+        case "exhausted" if report.unexercised and len(report.unexercised) == len(outcome.exercised):
+            yield "Every ordering was searched, but nothing happened that any property judges."
         case "exhausted":
             yield "No property can be broken in this scenario: every ordering was searched."
         case "bounded":

@@ -35,7 +35,7 @@ from penstock.openflow.messages import (
     PortStatus,
 )
 from penstock.openflow.stats import StatsReply
-from penstock.symbolic.code.in_place import follow_modules, sources
+from penstock.symbolic.code.in_place import follow_modules, sources, with_neighbours
 from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import TooManyDecisions, unnoticed
 from penstock.symbolic.space import Inputs
@@ -113,6 +113,8 @@ _HANDLERS: Final = (
 class NativeController:
     """A native controller as a component of the world."""
 
+    sees_numbers = True
+
     def __init__(
         self,
         program: Controller,
@@ -138,9 +140,9 @@ class NativeController:
             follow_modules(self._modules())
 
     def _modules(self) -> list[ModuleType]:
-        """Return the modules that the program's class comes from."""
+        """Return the modules that the program's class comes from, and those beside them that they use."""
         kinds = type(self._program).__mro__
-        return [sys.modules[kind.__module__] for kind in kinds[: kinds.index(Controller)]]
+        return with_neighbours([sys.modules[kind.__module__] for kind in kinds[: kinds.index(Controller)]])
 
     def sources(self) -> list[str]:
         """Return the source texts of the program."""

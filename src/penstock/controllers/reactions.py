@@ -23,6 +23,8 @@ class Answering(Protocol):
 
     name: str
     version: int
+    sees_numbers: bool
+    """Whether the program sees addresses as whole numbers rather than as text."""
 
     def sources(self) -> Sequence[str]:
         """Return the source texts of the program, as far as there are any."""

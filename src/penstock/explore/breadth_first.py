@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.explore.expand import EVERY, plain, wary
+from penstock.explore.expand import EVERY
 from penstock.explore.search import PERIOD, Outcome, Search
 
 
@@ -24,7 +24,7 @@ def _at_limit(search: Search, level: Iterable[int]) -> bool:
     limit = search.bounds.depth
     if limit is None or search.outcome.depth < limit:
         return False
-    expand = plain(search.cells)
+    expand = search.plain()
     for state in level:
         found, resting = expand(state)
         if resting:
@@ -36,7 +36,7 @@ def _at_limit(search: Search, level: Iterable[int]) -> bool:
 
 def _spread_plain(search: Search) -> None:
     """Take every transition of every state."""
-    expand, parents, key_of = plain(search.cells), search.parents, search.key
+    expand, parents, key_of = search.plain(), search.parents, search.key
     outcome, violated = search.outcome, search.cells.violated
     checking = search.judges_states
     level: list[tuple[int, int]] = [search.begin()]
@@ -71,7 +71,7 @@ def _spread_plain(search: Search) -> None:
 
 def _spread_wary(search: Search) -> None:
     """Take only transitions that no sleep set makes superfluous."""
-    expand, parents = wary(search.cells), search.parents
+    expand, parents = search.wary(), search.parents
     outcome, violated = search.outcome, search.cells.violated
     checking = search.judges_states
     asleep: dict[int, int] = {}

@@ -113,6 +113,25 @@ class Cells:
         """Return the states of the components by name."""
         return {name: self._inboxes.state_in(state, cell) for cell, name in enumerate(self.names)}
 
+    def waiting(self, state: int, cell: int) -> tuple[tuple[Endpoint, tuple[Message, ...]], ...]:
+        """Return what is on its way to a component, given the place of its cell, by channel."""
+        return self._inboxes.waiting_in(state, cell)
+
+    def value(self, state: int, cell: int) -> tuple[int, Inbox]:
+        """Return a cell's value in a state: the number of its component's state, and what waits for it."""
+        value: tuple[int, Inbox] = self._inboxes.values[cell].values[state >> WIDTH * cell & MASK]
+        return value
+
+    def leading_to(self, fabric: int, cell: int) -> frozenset[int]:
+        """Return the channels that lead to a cell under a fabric state, the fabric's own signals apart."""
+        place, signals = self._local.order[cell], self.network.outlets[FABRIC, self.names[cell]]
+        routes = enumerate(self._fabric.routes(fabric))
+        return frozenset(c for c, route in routes if route and route[0] == place and c != signals)
+
+    def is_settled(self, fabric: int) -> bool:
+        """Tell whether a fabric state is the last: nothing can fail, move or befall a channel any more."""
+        return self._fabric.is_settled(fabric)
+
     def projection(self, project: Projection) -> Callable[[int], int]:
         """Return the key of states that are the same wherever `project` makes no difference."""
         return projected(project, self.names, self._inboxes)

@@ -15,7 +15,8 @@ same holds after it, so all states are visited, in breadth-first order each by a
 - *The two come to the same.*  Transitions of different cells do: each takes from its own inbox and
   puts into channels that only it writes to.  What remains is whether the properties care for the
   order of what the two show, and that is decided by trying both orders.  (This is why those of one
-  cell wake each other, why those of the fabric wake everybody, and why collectors rule it all out.)
+  cell wake each other, unless `footprints` finds that they come to the same as well, why those of the
+  fabric wake everybody, and why collectors rule it all out.)
 - *b can happen in s.*  It can, unless b is an action of an aware cell: what it looks at may have
   changed since b fell asleep, so that b vanished and will be back only after a.  An aware cell's
   actions that are not possible in s are therefore awake after s.
@@ -32,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from penstock.explore.cells import Cells
+from penstock.explore.footprints import Footprints
 from penstock.explore.interning import MASK
 from penstock.explore.tables import Group, taken
 
@@ -63,11 +65,12 @@ def plain(cells: Cells) -> Plain:
     return expand
 
 
-def wary(cells: Cells) -> Wary:
+def wary(cells: Cells, footprints: Footprints | None = None) -> Wary:
     """Return the function from a state, its sleep set and the transitions wanted to the successors.
 
     Each successor comes with its own sleep set.  Transitions are taken in a fixed order; one that
-    is taken sleeps for its later siblings as long as it commutes with what they do.
+    is taken sleeps for its later siblings as long as it commutes with what they do.  Those of one cell
+    are taken to commute only where footprints say so.
     """
     tables, bits_of, lookers = cells.tables, cells.bits, cells.lookers
 
@@ -90,6 +93,8 @@ def wary(cells: Cells) -> Wary:
                     if done & bit or not wanted & bit:
                         continue
                     asleep_after = done & others
+                    if footprints is not None and done & bits_of[place] and place not in lookers:
+                        asleep_after |= footprints.commuting(groups[place], state, bit, done)
                     if seen and asleep_after:
                         asleep_after = _commuting(cells, groups, state, asleep_after, seen)
                     done |= bit

@@ -15,6 +15,7 @@ from penstock.explore.watching import Watching
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Event
 from penstock.world.fabric import FabricState
+from penstock.world.faults import CHANNEL_BUDGETS
 from penstock.world.network import Routes
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, InFlight, Record, Transition
@@ -38,6 +39,12 @@ class FabricSteps:
         if found is None:
             found = self._routes[state_number] = self._network.routes(self._state(fabric))
         return found
+
+    def is_settled(self, fabric: int) -> bool:
+        """Tell whether nothing can fail, move or befall a channel any more."""
+        state = self._state(fabric)
+        budgets = (getattr(state.budget, kind) for kind in CHANNEL_BUDGETS.values())
+        return not any(budgets) and not self._network.fabric.actions(state)
 
     def _state(self, fabric: int) -> FabricState:
         state: FabricState = self._inboxes.state_in(fabric, 0)

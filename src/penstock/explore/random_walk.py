@@ -22,23 +22,23 @@ def random_walk(search: Search, seed: int, *, longest: int = 1000, walks: int | 
 
 
 def _walk(search: Search, random: Random, longest: int, walks: int | None) -> None:
-    cells, outcome = search.cells, search.outcome
+    expand, violated, outcome = search.plain(), search.cells.violated, search.outcome
     done = 0
     while walks is None or done < walks:
         done += 1
         search.parents.clear()
         state, _ = search.begin()
         for depth in range(1, longest + 1):
-            steps = list(cells.steps(state))
-            if all(bit == 0 for _, bit, _ in steps):
+            found, resting = expand(state)
+            if resting:
                 search.at_rest(state)
-            if not steps:
+            if not found:
                 break
-            after, _, _ = random.choice(steps)
+            after = random.choice(found)
             outcome.transitions += 1
             outcome.depth = max(outcome.depth, depth)
             search.parents.setdefault(after, state)
-            if after >= cells.violated:
+            if after >= violated:
                 search.broken(after)
                 break
             search.new_state(after)

@@ -14,10 +14,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from penstock.errors import PenstockError
 from penstock.explore.cells import Cells
+from penstock.explore.expand import Plain, Wary, plain, wary
 from penstock.explore.interning import MASK, WIDTH, Full
 from penstock.properties.base import Property, Violated, ask
 from penstock.world.transition import Transition
@@ -73,6 +74,20 @@ class Stop(Exception):
     """The search ends here; the text says why."""
 
 
+class Successors(Protocol):
+    """What a search takes in a state, where that is not simply everything (see `strategies`)."""
+
+    @property
+    def plain(self) -> Plain:
+        """The function from a state to its successors."""
+        ...
+
+    @property
+    def wary(self) -> Wary:
+        """The same with sleep sets."""
+        ...
+
+
 Progress = Callable[[Outcome], None]
 
 
@@ -104,6 +119,7 @@ class Search:
         key: Key | None = None,
         first_only: bool = True,
         progress: Progress | None = None,
+        successors: Successors | None = None,
     ) -> None:
         self.cells = cells
         self.bounds = bounds
@@ -113,6 +129,7 @@ class Search:
         self.parents: dict[int, int] = {}
         self._started = time.monotonic()
         self._progress = progress
+        self._successors = successors
         self._checked: list[tuple[int, Property, set[Hashable]]] = [
             (self._mask_of(watcher), watcher, set()) for watcher in cells.properties if watcher.reads
         ]
@@ -128,6 +145,14 @@ class Search:
                 )
         return sum(MASK << WIDTH * names.index(name) for name in watcher.reads)
 
+    def plain(self) -> Plain:
+        """Return the function from a state to its successors, and whether only the fabric can move."""
+        return plain(self.cells) if self._successors is None else self._successors.plain
+
+    def wary(self) -> Wary:
+        """Return the function from a state to its successors with their sleep sets."""
+        return wary(self.cells) if self._successors is None else self._successors.wary
+
     @property
     def judges_states(self) -> bool:
         """Tell whether any property looks at every state."""
@@ -140,6 +165,12 @@ class Search:
         self.parents[key] = key
         self.new_state(start)
         return start, key
+
+    def start_over(self) -> None:
+        """Forget which states were visited, to visit them in another order; what was found is kept."""
+        self.parents.clear()
+        outcome = self.outcome
+        outcome.result, outcome.stopped_by, outcome.terminal, outcome.depth = "exhausted", "", 0, 0
 
     def tick(self) -> None:
         """Look at the clock and the limits; called every so often."""

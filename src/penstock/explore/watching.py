@@ -97,12 +97,13 @@ class Watching:
         return known
 
     def _tried(self, watching: int, one: int, other: int) -> bool:
-        after_one, after_other = self._shown(watching, one), self._shown(watching, other)
+        after_one, after_other = self.shown(watching, one), self.shown(watching, other)
         if after_one >= self.violated or after_other >= self.violated:
             return False
-        return self._shown(after_one, other) == self._shown(after_other, one)
+        return self.shown(after_one, other) == self.shown(after_other, one)
 
-    def _shown(self, state: int, seen: int) -> int:
+    def shown(self, state: int, seen: int) -> int:
+        """Return a state once the properties have seen something."""
         for index, sight in self._seen.values[seen]:
             shift = self.shift + WIDTH * index
             state += self._op(index, sight)[state >> shift & MASK]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from penstock.symbolic.classes import PacketClass
 from penstock.symbolic.discovery import Discovery
@@ -14,6 +15,8 @@ from penstock.symbolic.run import Decision, Place
 from penstock.symbolic.words import condition_in_words
 from penstock.world.hosts import Host
 from penstock.world.packet import describe
+
+_NOT_IN: Final = re.compile(r"\bnot in\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,12 @@ def _events(known: PacketClass) -> list[str]:
 
 
 def _branch(decision: Decision) -> str:
-    return f"{_where(decision.place)}  {decision.place.expression}: {'yes' if decision.outcome else 'no'}"
+    return f"{_where(decision.place)}  {decision.place.expression}: {'yes' if _taken(decision) else 'no'}"
+
+
+def _taken(decision: Decision) -> bool:
+    """Return whether the expression in the source was true; a look-up decides key by key what is in."""
+    return decision.taken != bool(_NOT_IN.search(decision.place.expression))
 
 
 def _where(place: Place) -> str:
@@ -90,7 +98,7 @@ def classes_as_json(found: list[HostClasses], discovery: Discovery) -> str:
                             "file": decision.place.file,
                             "line": decision.place.line,
                             "expression": decision.place.expression,
-                            "taken": decision.outcome,
+                            "taken": _taken(decision),
                         }
                         for decision in known.path.decisions
                     ],

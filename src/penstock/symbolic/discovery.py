@@ -27,11 +27,12 @@ from penstock.symbolic.packets.coherence import plausible, wishes
 from penstock.symbolic.packets.domain import Addresses, Sender
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.packets.inputs import PacketQuestion, Question, question_about
-from penstock.symbolic.paths import Exploration, explore
-from penstock.symbolic.run import Loss
+from penstock.symbolic.paths import Exploration, Path, explore
+from penstock.symbolic.run import Loss, Run
 from penstock.symbolic.solving.solver import Solver
+from penstock.symbolic.space import Inputs
 from penstock.symbolic.symmetry import Symmetry, alike
-from penstock.symbolic.terms import substitute
+from penstock.symbolic.terms import evaluate, substitute
 from penstock.world.component import Endpoint
 from penstock.world.hosts import Host
 from penstock.world.hosts.curious import CuriousHost
@@ -46,13 +47,14 @@ class SymbolicOptions:
 
     `paths` and `seconds` bound what is tried for one handler in one state.  `messages` are the kinds
     of messages besides packets whose contents are found too: `statistics`, `port-status`,
-    `flow-removed`.  With `symmetry`, hosts that nothing tells apart are not tried one by one.
+    `flow-removed`.  With `symmetry`, hosts that nothing tells apart are not tried one by one: the
+    scenario is then said to be symmetric.
     """
 
     paths: int = 500
     seconds: float | None = 30.0
     messages: tuple[str, ...] = ()
-    symmetry: bool = True
+    symmetry: bool = False
 
     def __post_init__(self) -> None:
         for name in ("paths", "seconds"):
@@ -65,7 +67,7 @@ class SymbolicOptions:
             raise PenstockError(f"symmetry = {self.symmetry!r} in [symbolic] is neither true nor false.")
         if not isinstance(self.messages, tuple):
             raise PenstockError(
-                f"messages = {self.messages!r} in [symbolic] is no list: write messages = [\"statistics\"]."
+                f'messages = {self.messages!r} in [symbolic] is no list: write messages = ["statistics"].'
             )
         for kind in self.messages:
             if kind not in MESSAGES:
@@ -98,7 +100,9 @@ class Discovery:
         self._solvers: dict[int, Solver] = {}
         self._explored: dict[Hashable, Exploration[Reaction]] = {}
         self._found: dict[Hashable, tuple[PacketClass, ...]] = {}
-        groups = alike(network, controller.sources()) if symmetric and options.symmetry else ()
+        wanted = symmetric and options.symmetry
+        numbers = controller.sees_numbers
+        groups = alike(network, controller.sources(), numbers=numbers) if wanted else ()
         self.symmetry = Symmetry(network, groups) if groups else None
         """The hosts that nothing tells apart, if there are such."""
 
@@ -107,6 +111,11 @@ class Discovery:
         """Who has which address, for whoever puts a condition into words."""
         macs = {("mac", made.mac): made.name for made in self._hosts}
         return macs | {("ipv4", made.ip): made.name for made in self._hosts}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every class of packets was found, as far as anybody can tell."""
+        return not self.losses and not self.remarks
 
     def sentences(self) -> Iterator[str]:
         """Yield what whoever reads the results has to know: what was not followed or not tried."""
@@ -166,12 +175,25 @@ class Discovery:
             for path in self._explore_packets(exploring, arrival, state).paths:
                 held = [substitute(term, changed) for term in path.condition if not term.variables & unknown]
                 conditions = (*held, arrival.condition)
-                inputs = plausible(solver, conditions, self._wishes)
+                inputs: Inputs | None = plausible(solver, conditions, self._wishes)
+                if inputs is not None and path.losses:
+                    inputs = self._surely(path, exploring, arrival, state, inputs)
                 if inputs is not None:
                     data = frames.data(inputs)
                     yield PacketClass(host.name, arrival, path, frames, conditions, inputs, data)
 
-    def _explore_packets(self, frames: FrameSpace, arrival: Arrival, state: Any) -> Exploration[Reaction]:
+    def _surely(
+        self, path: Path[Reaction], frames: FrameSpace, arrival: Arrival, state: Any, inputs: Inputs
+    ) -> Inputs | None:
+        """Return a packet that is known to go a way where something was lost, which may decide too."""
+        with Run() as run:
+            self.controller.pose(state, arrival.switch, self._question(frames, arrival), inputs)
+        signs = [(decision.condition, decision.outcome) for decision in path.decisions]
+        if [(decision.condition, decision.outcome) for decision in run.decisions] == signs:
+            return inputs
+        return path.inputs if evaluate(arrival.condition, path.inputs) else None
+
+    def _question(self, frames: FrameSpace, arrival: Arrival) -> PacketQuestion:
         template = PacketIn(
             buffer_id=1 if self._switches[arrival.switch].options.buffers else NO_BUFFER,
             total_len=0,
@@ -181,8 +203,11 @@ class Discovery:
             table_id=arrival.table,
             cookie=arrival.cookie,
         )
-        question = PacketQuestion(template, frames)
-        key = (id(frames), state, arrival.switch, template)
+        return PacketQuestion(template, frames)
+
+    def _explore_packets(self, frames: FrameSpace, arrival: Arrival, state: Any) -> Exploration[Reaction]:
+        question = self._question(frames, arrival)
+        key = (id(frames), state, arrival.switch, question.template)
         return self._explored_once(key, state, arrival.switch, question, self._solver(frames))
 
     def _explored_once(
@@ -198,7 +223,8 @@ class Discovery:
                 solver=solver,
             )
             self.losses += known.losses
-            self.remarks.update(dict.fromkeys(known.remarks))
+            told = f"{type(question).__name__.removesuffix('Question')} from {switch}"
+            self.remarks.update(dict.fromkeys(f"{told}: {remark}" for remark in known.remarks))
         return known
 
     def _frames_of(self, host: Host, *, spoofs: bool) -> FrameSpace:

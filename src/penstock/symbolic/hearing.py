@@ -49,6 +49,7 @@ class Hearing:
     def __init__(self, controller: Controlling, kinds: tuple[str, ...]) -> None:
         self.name = controller.name
         self.version = controller.version
+        self.sees_numbers = controller.sees_numbers
         self._controller = controller
         self._kinds = tuple(KINDS[kind] for kind in kinds)
         self.discovery: Discovery | None = None

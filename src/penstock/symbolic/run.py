@@ -12,6 +12,7 @@ behave like any other.
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,10 @@ MARK: Final = "__penstock_followed__"
 
 MOST_DECISIONS: Final = 2_000
 """How often the inputs may decide in one run; then it is a loop over an input, and is cut short."""
+
+
+_STATEMENT: Final = re.compile(r"(?:if|elif|while|assert)\s+(.*?):?")
+"""A statement that decides: what is of interest is what it asks."""
 
 
 class TooManyDecisions(BaseException):
@@ -57,11 +62,12 @@ class Place(NamedTuple):
     def expression(self) -> str:
         """The expression, as it stands in the source."""
         first, last, start, end = self._span
-        if first != last:
-            return linecache.getline(self.file, first).strip()
+        line = linecache.getline(self.file, first)
         # Columns count bytes, not letters.
-        text = linecache.getline(self.file, first).encode()[start:end].decode(errors="replace")
-        return text.strip()
+        text = line if first != last else line.encode()[start:end].decode(errors="replace")
+        text = text.strip()
+        statement = _STATEMENT.fullmatch(text)
+        return statement.group(1) if statement else text
 
     @property
     def _span(self) -> tuple[int, int, int, int]:
@@ -73,11 +79,15 @@ class Place(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A condition on the inputs that decided something, and which way."""
+    """A condition on the inputs that decided something, and which way.
+
+    `taken` is whether what stands in the source was true: of `x != 5`, the condition is that x is 5.
+    """
 
     condition: Term
     outcome: bool
     place: Place
+    taken: bool
 
     @property
     def holds(self) -> Term:
@@ -116,13 +126,14 @@ class Run:
         """Note which way a condition went, and return that."""
         if condition.value is not None:
             return outcome
-        if condition.op == "not":
-            return not self.decide(condition.operands[0], not outcome)
-        if condition not in self._known:
+        known, went = condition, outcome
+        if known.op == "not":
+            known, went = known.operands[0], not went
+        if known not in self._known:
             if len(self.decisions) >= MOST_DECISIONS:
                 raise TooManyDecisions
-            self._known[condition] = outcome
-            self.decisions.append(Decision(condition, outcome, _here()))
+            self._known[known] = went
+            self.decisions.append(Decision(known, went, _here(), outcome))
         return outcome
 
     def lose(self, what: str) -> None:

@@ -1,8 +1,9 @@
 """Hosts that nothing tells apart: what differs only in which of them is meant is tried once.
 
-Hosts on one switch, of one kind and with the same options, are *alike*.  As long as two of them are
-*untouched* - they have sent nothing, and nobody has sent anything that names them - every run has a
-twin in which the two have changed places, and a search that keeps to one of the twins loses nothing:
+Where a scenario says that it is symmetric, hosts on one switch, of one kind and with the same options,
+are *alike*.  As long as two of them are *untouched* - they have sent nothing, and nobody has sent
+anything that names them - every run has a twin in which the two have changed places, and a search
+that keeps to one of the twins loses nothing:
 
 - of classes of packets that become each other when untouched hosts change places, one is kept;
 - of untouched hosts that are alike, only the first sends.
@@ -10,9 +11,10 @@ twin in which the two have changed places, and a search that keeps to one of the
 Whatever has befallen a link or a host ends that, because the fabric's state is then another.
 
 The twins are twins only if the controller treats the hosts and their ports alike.  What can be seen
-of that is looked at: its source must not name their addresses, and its handlers must tell apart as
-many classes of packets, on the same lines, from either port.  The rest is an assumption, and
-whoever reads the result is told so.
+of that is looked at: its source must not name their addresses; in the state at hand its handlers
+must tell apart as many classes of packets from either port, on the same lines and with the same kinds
+of answers; and two classes are twins only if they go the same way.  The rest is what the scenario
+says, and whoever reads the result is told so.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from penstock.addresses import ipv4_text, mac_text
 from penstock.symbolic.classes import PacketClass
 from penstock.symbolic.space import Inputs, Space
 from penstock.world.component import Endpoint
-from penstock.world.hosts import CuriousHost
+from penstock.world.hosts import CuriousHost, Host
 from penstock.world.hosts.host import HostState
 from penstock.world.network import Network
 from penstock.world.signals import FABRIC
@@ -44,27 +46,38 @@ _SMALL: Final = 0xFFFF
 Group = tuple[CuriousHost, ...]
 
 
-def alike(network: Network, sources: Sequence[str]) -> tuple[Group, ...]:
-    """Return the hosts that nothing tells apart, in groups of two or more, in the network's order."""
+def alike(network: Network, sources: Sequence[str], *, numbers: bool) -> tuple[Group, ...]:
+    """Return the hosts that nothing tells apart, in groups of two or more, in the network's order.
+
+    `numbers` says that the program sees addresses as whole numbers, so that any may be one.
+    """
+    hosts = [made for made in network.components if isinstance(made, Host)]
+    if not all(isinstance(made, CuriousHost) for made in hosts):
+        # Whom the others would send to cannot be seen.
+        return ()
     fabric = network.fabric.initial()
+    constants = [value for source in sources for value in _constants(source)]
     groups: defaultdict[tuple[object, ...], list[CuriousHost]] = defaultdict(list)
-    for made in network.components:
-        if isinstance(made, CuriousHost) and made.mobility is None and not _is_named(made, sources):
+    for made in hosts:
+        assert isinstance(made, CuriousHost)
+        if made.mobility is None and not _is_named(made, constants, numbers):
             end = network.fabric.peer(fabric, Endpoint(made.name, made.port))
             options = tuple(getattr(made, item.name) for item in fields(made) if item.name not in _OWN)
             groups[type(made), end and end.node, *options].append(made)
     return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
-def _is_named(host: CuriousHost, sources: Iterable[str]) -> bool:
-    """Tell whether a program's source names a host's address."""
+def _is_named(host: CuriousHost, constants: Iterable[object], numbers: bool) -> bool:
+    """Tell whether a program's constants name a host's address."""
     texts = re.compile(rf"(?<![\w.:])({mac_text(host.mac)}|{re.escape(ipv4_text(host.ip))})(?![\w.:])", re.I)
-    return any(
-        (isinstance(value, str) and texts.search(value))
-        or (isinstance(value, int) and value > _SMALL and value in (host.mac, host.ip))
-        for source in sources
-        for value in _constants(source)
-    )
+    for value in constants:
+        if isinstance(value, str) and texts.search(value):
+            return True
+        if isinstance(value, bytes) and _names(value, host):
+            return True
+        if isinstance(value, int) and value in (host.mac, host.ip) and (numbers or value > _SMALL):
+            return True
+    return False
 
 
 @lru_cache
@@ -109,7 +122,7 @@ class Symmetry:
         self.looks_at = tuple(made.name for made in network.components if isinstance(made, CuriousHost))
         """The hosts whose states show who is untouched."""
         self._fabric = network.fabric.initial()
-        self._compared = False
+        self._merged: dict[Group, None] = {}
 
     def distinct(
         self,
@@ -121,48 +134,53 @@ class Symmetry:
         """Return the classes of a host without those that another name makes of what is tried anyway."""
         if seen[FABRIC] != self._fabric:
             return found
-        if not self._compared:
-            self._compare(classes)
         for group in self.groups:
             free = untouched(group, seen)
-            if host in free and free[0] is not host:
+            if host in free and free[0] is not host and _signature(classes(free[0])) == _signature(found):
+                self._merged[group] = None
                 return ()
-            found = _without_twins(found, [made for made in free if made is not host])
+            kept = _without_twins(found, [made for made in free if made is not host])
+            if len(kept) < len(found):
+                self._merged[group] = None
+            found = kept
         return found
-
-    def _compare(self, classes: Callable[[CuriousHost], tuple[PacketClass, ...]]) -> None:
-        """Have only hosts count as alike from whose ports the handlers tell apart the same classes."""
-        self._compared = True
-        groups = []
-        for group in self.groups:
-            first = _signature(classes(group[0]))
-            groups.append(tuple(made for made in group if _signature(classes(made)) == first))
-        self.groups = tuple(group for group in groups if len(group) > 1)
 
     def sentences(self) -> Iterator[str]:
         """Yield what was assumed, for whoever reads the result."""
-        for group in self.groups:
+        for group in self._merged:
             names = " and ".join(made.name for made in group)
             yield (
                 f"{names} are alike here: of packets that differ only in which of them is meant, one was "
-                f"sent. That assumes that the controller treats them and their ports alike (symmetry = "
-                f"false in [symbolic] does without)."
+                f"sent, since [symbolic] says that the scenario is symmetric. A controller that does not "
+                f"treat them and their ports alike may do what this search has not seen."
             )
 
 
-def _signature(classes: Iterable[PacketClass]) -> list[list[tuple[int, bool]]]:
-    """Return on which lines a handler tells packets apart."""
-    return sorted(
-        [(decision.place.line, decision.outcome) for decision in known.path.decisions] for known in classes
+def _way(known: PacketClass) -> tuple[object, ...]:
+    """Return which way a class goes: the lines that decide, and the kinds of answers."""
+    result = known.path.result
+    if result is None:
+        return ("cut",)
+    return (
+        *((decision.place.line, decision.taken) for decision in known.path.decisions),
+        *(type(send.message).__name__ for send in result.sends),
+        *(event.kind for event in result.events),
     )
 
 
+def _signature(classes: Iterable[PacketClass]) -> list[str]:
+    """Return the ways that a handler tells apart."""
+    return sorted(str(_way(known)) for known in classes)
+
+
 def _without_twins(found: Iterable[PacketClass], hosts: Sequence[CuriousHost]) -> tuple[PacketClass, ...]:
-    kept: dict[bytes, PacketClass] = {}
+    """Return classes without those that become an earlier one when two hosts change places."""
+    kept: dict[tuple[bytes, tuple[object, ...]], PacketClass] = {}
     for known in found:
+        way = _way(known)
         twins = (
             known.frames.data(swapped(known.inputs, known.space, *pair)) for pair in combinations(hosts, 2)
         )
-        if not any(twin in kept and twin != known.data for twin in twins):
-            kept[known.data] = known
+        if not any((twin, way) in kept and twin != known.data for twin in twins):
+            kept[known.data, way] = known
     return tuple(kept.values())

@@ -109,6 +109,8 @@ class OsKenController:
     they do with a message of which only some of the contents matter.
     """
 
+    sees_numbers = False
+
     def __init__(
         self,
         apps: tuple[str, ...],

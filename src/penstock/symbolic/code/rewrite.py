@@ -253,11 +253,6 @@ def _is_constant(node: ast.expr, kinds: Any = object) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, kinds)
 
 
-def _is_fixed(text: ast.expr) -> bool:
-    """Tell whether a text with places for values has none."""
-    return isinstance(text, ast.JoinedStr) and all(map(_is_constant, text.values))
-
-
 def _constant(value: str, like: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Constant(value), like)
 

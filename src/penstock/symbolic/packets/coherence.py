@@ -52,11 +52,14 @@ def wishes(fields: Mapping[str, Term], hosts: Sequence[Host], addresses: Address
 
 def plausible(solver: Solver, conditions: Sequence[Term], wanted: Sequence[Term]) -> dict[str, int] | None:
     """Return a packet of a class that fulfils as many wishes as it can, the first ones first."""
-    found = solver.solve((*conditions, *wanted))
-    if found is not None or solver.solve(conditions) is None:
+    found = solver.likely((*conditions, *wanted))
+    if found is not None:
         return found
+    found = solver.solve(conditions)
     kept = list(conditions)
-    for wish in wanted:
-        if solver.solve((*kept, wish)) is not None:
+    for wish in wanted if found is not None else ():
+        better = solver.likely((*kept, wish))
+        if better is not None:
             kept.append(wish)
-    return solver.solve(kept)
+            found = better
+    return found

@@ -336,6 +336,8 @@ class SymPacket(packet.Packet, Symbolic):  # type: ignore[misc]
             protocol = protocol.__class__
         assert issubclass(protocol, packet_base.PacketBase)
         names = [name for name, kind in KINDS.items() if issubclass(kind.made, protocol)]
+        if not names:
+            lose(f"packets with {protocol.__name__} are not made")
         if self._changed or (len(names) > 1 and protocol is not igmp.igmp):
             found: list[Any] = super().get_protocols(protocol)
             return found
@@ -350,6 +352,8 @@ class SymPacket(packet.Packet, Symbolic):  # type: ignore[misc]
     def __contains__(self, protocol: Any) -> bool:
         if self._changed or not inspect.isclass(protocol):
             return bool(super().__contains__(protocol))
+        if not any(kind.made is protocol for kind in KINDS.values()):
+            lose(f"packets with {protocol.__name__} are not made")
         return any(kind.made is protocol and self._frame.has(name) for name, kind in KINDS.items())
 
     def __iter__(self) -> Iterator[Any]:

@@ -57,6 +57,8 @@ class Solver:
         self._given_up: set[frozenset[Term]] = set()
         self._contradictions: dict[Term, list[frozenset[Term]]] = {}
         self._translator: Translator | None = None
+        self._asking = True
+        """Whether Z3 may be asked."""
 
     def solve(self, constraints: Iterable[Term]) -> dict[str, int] | None:
         """Return a value for every input such that all conditions hold; None if none was found."""
@@ -73,6 +75,16 @@ class Solver:
                 return None
             values.update(answer)
         return values
+
+    def likely(self, constraints: Iterable[Term]) -> dict[str, int] | None:
+        """Return a solution among likely values, without asking Z3; None also where only it could tell."""
+        self._asking = False
+        try:
+            return self.solve(constraints)
+        except GivenUp:
+            return None
+        finally:
+            self._asking = True
 
     def may_have(self, constraints: Iterable[Term]) -> bool:
         """Tell whether there may be a solution: there is one, or it could not be found out."""
@@ -107,7 +119,8 @@ class Solver:
         try:
             return guess(variables, conditions, self._evaluator)
         except GivenUp:
-            pass
+            if not self._asking:
+                raise
         return self._ask_z3(variables, conditions)
 
     def _ask_z3(self, variables: Sequence[Variable], conditions: Sequence[Term]) -> dict[str, int] | None:

@@ -43,6 +43,8 @@ class Question:
         self._deadline = monotonic() + seconds
         self._inputs = {variable.name: translator.number(variable.term) for variable in variables}
         self._solver = z3.SimpleSolver()
+        # An interruption is the user's, and not for Z3 to answer.
+        self._solver.set("ctrl_c", False)
         self._labels = {f"condition {index}": condition for index, condition in enumerate(conditions)}
         for label, condition in self._labels.items():
             self._solver.assert_and_track(translator.condition(condition), label)

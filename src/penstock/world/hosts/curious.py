@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from types import NoneType
 from typing import Any, NamedTuple, Protocol
 
 from penstock.errors import PenstockError
@@ -63,10 +64,18 @@ class CuriousHost(Host):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_type(("repeats", "spoofs"), (bool,), "true or false")
+        self._check_type(("count", "burst"), (int, NoneType), "a whole number")
         at_least(self, "count", 0)
         if self.burst is not None:
             at_least(self, "burst", 1)
         self._named: dict[str, bytes] = {}
+
+    def _check_type(self, options: tuple[str, ...], kinds: tuple[type, ...], wanted: str) -> None:
+        for option in options:
+            value = getattr(self, option)
+            if type(value) not in kinds:
+                raise PenstockError(f"{self.name} cannot have {option} {value!r}: give {wanted}.")
 
     def start(self) -> CuriousMemory:
         """Begin with nothing sent."""

@@ -1,0 +1,71 @@
+"""NICE's thirteen bugs by strategy: who finds which, and in how many transitions (Table 4 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from penstock.check import Report, check
+from penstock.scenario import load_scenario
+
+FOLDER = Path(__file__).parents[2] / "examples" / "nice"
+
+BEST = [355, 156, 17, 30, 33, 139, 49, 200, 13_400, 22, 24, 17, 589]
+"""The fewest transitions that NICE needs for each bug, in any column of its table."""
+
+RACES = {7, 11, 13}
+"""The bugs that do not show where control messages take no time; NICE misses them too."""
+
+
+@cache
+def searched(bug: int, *strategies: str) -> Report:
+    """Check the scenario of a bug by strategies."""
+    scenario = load_scenario(FOLDER / f"bug_{bug:02}.toml")
+    return check(replace(scenario, search={**scenario.search, "strategies": strategies}))
+
+
+@pytest.mark.parametrize("bug", range(1, 14))
+def test_races_need_no_more_transitions_than_the_best_strategy_of_the_paper(bug: int, ryu_sources: Path):
+    report = searched(bug, "races")
+    assert [finding.confirmed for finding in report.findings] == [True]
+    assert report.outcome.transitions <= BEST[bug - 1]
+    assert report.outcome.remarks == []
+
+
+@pytest.mark.parametrize("bug", range(1, 14))
+def test_their_stories_are_at_most_half_as_long_again_as_the_shortest(bug: int, ryu_sources: Path):
+    (found,), (shortest,) = searched(bug, "races").findings, searched(bug).findings
+    assert found.property == shortest.property
+    assert len(shortest.records) <= len(found.records) <= 1.5 * len(shortest.records)
+
+
+@pytest.mark.parametrize("strategy", ["no-delay", "unusual", "flow-ir", "delay-bounded"])
+@pytest.mark.parametrize("bug", range(1, 14))
+def test_every_other_strategy_finds_what_it_finds_in_the_paper(bug: int, strategy: str, ryu_sources: Path):
+    report = searched(bug, strategy)
+    if strategy == "no-delay" and bug in RACES:
+        assert not report.findings
+        assert (report.outcome.result, report.outcome.stopped_by) == ("bounded", "the limits of no-delay")
+    else:
+        assert [finding.property for finding in report.findings] == [searched(bug).findings[0].property]
+        assert report.outcome.transitions < 2_000
+
+
+def test_races_need_the_fewest_transitions_over_all_bugs(ryu_sources: Path):
+    def total(*strategies: str) -> int:
+        return sum(searched(bug, *strategies).outcome.transitions for bug in range(1, 14))
+
+    others = [total(), total("unusual"), total("flow-ir"), total("delay-bounded"), total("random-walk")]
+    assert total("races") < min(others)
+
+
+@pytest.mark.parametrize("order", ["breadth-first", "depth-first"])
+def test_the_first_three_are_found_in_every_order_of_search(order: str, ryu_sources: Path):
+    for bug in (1, 2, 3):
+        scenario = load_scenario(FOLDER / f"bug_{bug:02}.toml")
+        for strategy in ("no-delay", "unusual", "flow-ir"):
+            found = check(replace(scenario, search={"order": order, "strategies": [strategy]}))
+            assert found.findings[0].confirmed

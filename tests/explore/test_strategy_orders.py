@@ -1,0 +1,180 @@
+"""Strategies with an order of their own: by cost, by delays, races first, random walks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from controlled_systems import controlled_network, planned
+from plain_search import TooLarge, oracle
+from random_systems import Order, random_network
+
+from penstock.errors import PenstockError
+from penstock.explore.breadth_first import breadth_first
+from penstock.explore.search import Bounds, Outcome, Search, fingerprint
+from penstock.explore.strategies.by_cost import by_cost
+from penstock.explore.strategies.guide import Guide
+from penstock.explore.strategies.plan import plan_of
+from penstock.world.network import Network
+
+WITHOUT_END = [
+    {"name": "delay-bounded"},
+    {"name": "races", "transitions": None},
+    {"name": "races", "transitions": 7},
+]
+
+
+def ordered(network: Network, watcher: Order, *names: object, **options: Any) -> Search:
+    """Return a search that has gone through a network by strategies."""
+    search, guide, plan = planned(network, [watcher], *names)
+    search.bounds = options.pop("bounds", search.bounds)
+    search.key = options.pop("key", None)
+    assert plan.ordering is not None
+    plan.ordering.explore(search, guide, breadth_first)
+    return search
+
+
+def any_network(seed: int) -> tuple[Network, Order]:
+    random = Random(seed)
+    if seed % 2:
+        return controlled_network(random, faults=seed % 4 == 1)
+    return random_network(random, faults=seed % 4 == 0, aware=seed % 8 == 2)
+
+
+@pytest.mark.parametrize("name", WITHOUT_END, ids=str)
+def test_without_a_bound_they_find_what_a_plain_search_finds(name: dict[str, Any]):
+    compared = violated = 0
+    for seed in range(60):
+        network, watcher = any_network(seed)
+        try:
+            depths, resting, broken = oracle(network, watcher)
+        except TooLarge:
+            continue
+        for key in (None, fingerprint):
+            search = ordered(network, watcher, name, key=key)
+            outcome = search.outcome
+            assert outcome.result == ("violation" if broken else "exhausted"), seed
+            assert {violation.message for violation in outcome.violations} == set(broken), seed
+            assert outcome.terminal == len(resting), seed
+            if key is None:
+                assert len([s for s in search.parents if s < search.cells.violated]) == len(depths), seed
+        compared += 1
+        violated += bool(broken)
+    assert compared > 20 and violated > 5
+
+
+def cheapest(search: Search, guide: Guide) -> dict[int, int]:
+    """Return the fewest delays that each state needs, by going round until nothing changes."""
+    start = search.cells.initial()
+    costs, changed = {start: 0}, True
+    while changed:
+        changed = False
+        for state, cost in list(costs.items()):
+            if state >= search.cells.violated:
+                continue
+            options, picked = guide.picked(state)
+            due = {entry[4]: delays for delays, entry in enumerate(options.in_order(range(10), picked))}
+            for after, _, transition in search.cells.steps(state):
+                if cost + due[transition] < costs.get(after, 1000):
+                    costs[after] = cost + due[transition]
+                    changed = True
+    return costs
+
+
+def test_a_bound_on_delays_leaves_exactly_the_states_that_need_no_more():
+    bounded = 0
+    for seed in range(1, 60, 2):
+        network, watcher = any_network(seed)
+        full, guide, plan = planned(network, [watcher], "delay-bounded")
+        assert plan.ordering is not None
+        if breadth_first(full).states > 150:
+            continue
+        costs = cheapest(full, guide)
+        for delays in range(3):
+            bound = plan_of([{"name": "delay-bounded", "delays": delays}], Path()).ordering
+            search = Search(full.cells, Bounds(), first_only=False)
+            outcome = bound.explore(search, guide, breadth_first)
+            assert set(search.parents) == {state for state, cost in costs.items() if cost <= delays}, seed
+            if len(search.parents) < len(costs):
+                bounded += 1
+                assert outcome.stopped_by == ("1 delay" if delays == 1 else f"{delays} delays")
+                assert outcome.result in ("bounded", "violation")
+    assert bounded > 20
+
+
+def test_a_bound_on_the_depth_or_on_states_is_kept():
+    network, watcher = any_network(9)
+    search = ordered(network, watcher, "delay-bounded", bounds=Bounds(depth=3))
+    assert search.outcome.depth == 3 and search.outcome.stopped_by == "depth 3"
+
+
+def test_races_go_onward_after_their_share_of_transitions_and_keep_what_they_found():
+    network, watcher = next(
+        (network, watcher)
+        for network, watcher in map(any_network, range(1, 99, 2))
+        if len(ordered(network, watcher, "delay-bounded").outcome.violations) == 1
+    )
+    called: list[int] = []
+
+    def onward(search: Search) -> Outcome:
+        called.append(search.outcome.transitions)
+        assert not search.parents
+        return breadth_first(search)
+
+    search, guide, plan = planned(network, [watcher], {"name": "races", "transitions": 200})
+    outcome = plan.ordering.explore(search, guide, onward)
+    whole, *_ = planned(network, [watcher])
+    breadth_first(whole)
+    assert called == [200]
+    assert outcome.states == whole.outcome.states and outcome.depth == whole.outcome.depth
+    assert len(outcome.violations) == 1
+
+
+def test_free_runs_come_first_and_a_transition_counts_when_it_is_taken():
+    search, guide, _ = planned(any_network(9)[0], [])
+    by_cost(search, guide, lambda _s, options, picked: list(enumerate(options.within(picked))), most=0)
+    assert search.outcome.transitions == len(search.parents) - 1 == search.outcome.depth
+
+
+def test_strategies_that_narrow_and_one_that_orders_go_together():
+    for seed in range(1, 16, 2):
+        network, watcher = any_network(seed)
+        narrow, _, _ = planned(network, [watcher], "no-delay")
+        breadth_first(narrow, sleep=False)
+        for order in WITHOUT_END:
+            both = ordered(network, watcher, order, "no-delay")
+            assert both.outcome.states == narrow.outcome.states, seed
+            assert both.outcome.terminal == narrow.outcome.terminal, seed
+
+
+def test_random_walks_are_decided_by_their_seed():
+    network, watcher = any_network(9)
+    taken = [
+        [
+            violation.path
+            for violation in ordered(
+                network, watcher, {"name": "random-walk", "seed": seed}
+            ).outcome.violations
+        ]
+        for seed in (1, 1, 2)
+    ]
+    assert taken[0] == taken[1]
+    outcome = ordered(network, watcher, "random-walk:walks=3,longest=2").outcome
+    assert outcome.transitions <= 6 and outcome.stopped_by == "3 walks"
+
+
+@pytest.mark.parametrize(
+    ("spelt", "sentence"),
+    [
+        ("delay-bounded:delays=-1", "delays = -1 of delay-bounded is no number from 0 up."),
+        ("races:transitions=0", "transitions = 0 of races is no number from 1 up."),
+        ("random-walk:walks=0", "walks = 0 of random-walk is no number from 1 up."),
+        ("random-walk:seed=x", "seed = 'x' of random-walk is no whole number."),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(spelt: str, sentence: str):
+    with pytest.raises(PenstockError) as refused:
+        plan_of([spelt], Path())
+    assert str(refused.value) == sentence
