@@ -100,6 +100,16 @@ def test_headers_are_found_where_os_ken_finds_them(values: dict[str, int]) -> No
 
 
 @pytest.mark.parametrize(
+    "question", [lambda pkt: pkt.get_protocol(vlan.svlan), lambda pkt: vlan.svlan in pkt], ids=["get", "in"]
+)
+def test_a_question_for_a_header_that_is_never_made_is_a_loss(question: Callable[[Any], Any]) -> None:
+    pkt = parse_osken(FRAMES.follow(TCP))
+    with Run() as run:
+        assert not question(pkt)
+    assert [loss.what for loss in run.losses] == ["packets with svlan are not made"]
+
+
+@pytest.mark.parametrize(
     ("values", "question", "expected"),
     [
         (TCP, lambda pkt: pkt.get_protocol(ethernet.ethernet), []),
@@ -111,7 +121,6 @@ def test_headers_are_found_where_os_ken_finds_them(values: dict[str, int]) -> No
         (TCP, lambda pkt: pkt.get_protocol(arp.arp), ["not (eth_type == 2054)"]),
         (TCP, lambda pkt: arp.arp in pkt, ["not (eth_type == 2054)"]),
         (TCP, lambda pkt: pkt.get_protocol(vlan.vlan), ["not (vlan_vid[12:13] == 1)"]),
-        (TCP, lambda pkt: pkt.get_protocol(vlan.svlan), []),
         (LACP, lambda pkt: slow.lacp in pkt, [str(FRAMES.present["lacp"])]),
         (LLDP, lambda pkt: pkt.get_protocol(lldp.lldp), ["eth_type == 35020"]),
         (

@@ -32,7 +32,7 @@ from penstock.symbolic.run import Loss, Run
 from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs
 from penstock.symbolic.symmetry import Symmetry, alike
-from penstock.symbolic.terms import evaluate, substitute
+from penstock.symbolic.terms import Term, evaluate, substitute
 from penstock.world.component import Endpoint
 from penstock.world.hosts import Host
 from penstock.world.hosts.curious import CuriousHost
@@ -98,6 +98,7 @@ class Discovery:
         self._frames: dict[tuple[str, bool], FrameSpace] = {}
         self._wishes = wishes(FrameSpace.fields, self._hosts, self.addresses)
         self._solvers: dict[int, Solver] = {}
+        self._examples: dict[tuple[int, frozenset[Term]], Inputs | None] = {}
         self._explored: dict[Hashable, Exploration[Reaction]] = {}
         self._found: dict[Hashable, tuple[PacketClass, ...]] = {}
         wanted = symmetric and options.symmetry
@@ -175,12 +176,19 @@ class Discovery:
             for path in self._explore_packets(exploring, arrival, state).paths:
                 held = [substitute(term, changed) for term in path.condition if not term.variables & unknown]
                 conditions = (*held, arrival.condition)
-                inputs: Inputs | None = plausible(solver, conditions, self._wishes)
+                inputs = self._example(frames, conditions)
                 if inputs is not None and path.losses:
                     inputs = self._surely(path, exploring, arrival, state, inputs)
                 if inputs is not None:
                     data = frames.data(inputs)
                     yield PacketClass(host.name, arrival, path, frames, conditions, inputs, data)
+
+    def _example(self, frames: FrameSpace, conditions: tuple[Term, ...]) -> Inputs | None:
+        """Return a plausible packet of a class; the same classes come up in many states."""
+        key = (id(frames), frozenset(conditions))
+        if key not in self._examples:
+            self._examples[key] = plausible(self._solver(frames), conditions, self._wishes)
+        return self._examples[key]
 
     def _surely(
         self, path: Path[Reaction], frames: FrameSpace, arrival: Arrival, state: Any, inputs: Inputs

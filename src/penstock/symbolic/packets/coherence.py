@@ -52,12 +52,14 @@ def wishes(fields: Mapping[str, Term], hosts: Sequence[Host], addresses: Address
 
 def plausible(solver: Solver, conditions: Sequence[Term], wanted: Sequence[Term]) -> dict[str, int] | None:
     """Return a packet of a class that fulfils as many wishes as it can, the first ones first."""
-    found = solver.likely((*conditions, *wanted))
-    if found is not None:
-        return found
     found = solver.solve(conditions)
+    if found is None:
+        return None
+    best = solver.likely((*conditions, *wanted))
+    if best is not None:
+        return best
     kept = list(conditions)
-    for wish in wanted if found is not None else ():
+    for wish in wanted:
         better = solver.likely((*kept, wish))
         if better is not None:
             kept.append(wish)

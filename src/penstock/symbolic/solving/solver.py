@@ -59,6 +59,8 @@ class Solver:
         self._translator: Translator | None = None
         self._asking = True
         """Whether Z3 may be asked."""
+        self._unlikely: set[frozenset[Term]] = set()
+        """What no likely values satisfy, as far as they were tried."""
 
     def solve(self, constraints: Iterable[Term]) -> dict[str, int] | None:
         """Return a value for every input such that all conditions hold; None if none was found."""
@@ -116,11 +118,13 @@ class Solver:
         names = frozenset[str]().union(*(condition.variables for condition in group))
         variables = [self.space.variables[index] for index in sorted(self._order[name] for name in names)]
         conditions = sorted(group, key=lambda condition: condition.order)
-        try:
-            return guess(variables, conditions, self._evaluator)
-        except GivenUp:
-            if not self._asking:
-                raise
+        if group not in self._unlikely:
+            try:
+                return guess(variables, conditions, self._evaluator)
+            except GivenUp:
+                self._unlikely.add(group)
+        if not self._asking:
+            raise GivenUp
         return self._ask_z3(variables, conditions)
 
     def _ask_z3(self, variables: Sequence[Variable], conditions: Sequence[Term]) -> dict[str, int] | None:
