@@ -54,6 +54,22 @@ class TestTaking:
         assert record.lost == ((Endpoint("a", 2), Note("a#2")),)
         assert record.events[-1] == Event("lost", (Endpoint("a", 2), Note("a#2")))
 
+    def test_a_message_from_outside_waits_behind_what_is_in_flight(self):
+        world = World(two_talkers())
+        world.take("a talk")
+        before = world.state("a")
+        record = world.inject(Endpoint("a", 1), Note("stranger"))
+        assert str(record.transition) == "inject a:1"
+        assert record.sends == ((Endpoint("a", 1), Note("stranger")),)
+        assert world.state("a") == before
+        assert world.queue(Endpoint("a", 1)) == (Note("a#1"), Note("stranger"))
+
+    def test_a_message_from_outside_is_lost_where_there_is_no_wire_and_refused_where_there_is_no_port(self):
+        world = World(network([Talker("a", (1, 2), notes=2), Talker("b")], [wire("a:1", "b:1")]))
+        assert world.inject(Endpoint("a", 2), Note("x")).lost == ((Endpoint("a", 2), Note("x")),)
+        with pytest.raises(PenstockError, match="a:7"):
+            world.inject(Endpoint("a", 7), Note("x"))
+
     def test_observers_get_every_record_in_order(self):
         seen: list[Record] = []
         world = World(two_talkers(), [seen.append])

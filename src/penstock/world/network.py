@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from penstock.errors import PenstockError
 from penstock.world.channels import CHANNEL_FAULTS, EMPTY, Queue, can_suffer
-from penstock.world.component import Component, Endpoint, Event, Message, Port, Step
+from penstock.world.component import Component, Endpoint, Event, Message, Port, Send, Step
 from penstock.world.fabric import Fabric, FabricState
 from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.transition import ACT, DELIVER, TIME, VERBS, InFlight, Record, Transition
+from penstock.world.transition import ACT, DELIVER, INJECT, TIME, VERBS, InFlight, Record, Transition
 
 Route = tuple[int, Port]
 Routes = tuple[Route | None, ...]
@@ -106,7 +106,7 @@ class Network:
         if first not in VERBS:
             if first in self.places and rest:
                 return Transition(ACT, first, rest)
-        elif first != TIME:
+        elif first not in (TIME, INJECT):
             node, _, port = rest.rpartition(":")
             for what in (port, int(port)) if port.isdecimal() else (port,):
                 if (node, what) in self.outlets:
@@ -165,6 +165,19 @@ class Network:
         record = Record(transition, FABRIC, None, None, (), (Event(fault, (end, queue[0])),), lost)
         state = self.fabric.suffered(states[node], fault)
         return Change(node, state, {channel: CHANNEL_FAULTS[fault](queue)}, record)
+
+    def inject(
+        self,
+        states: Sequence[Any],
+        queues: Sequence[Queue],
+        routes: Routes,
+        channel: Endpoint,
+        message: Message,
+    ) -> Change:
+        """Put a message on a channel from outside, as if the component there had sent it."""
+        node = self.places[channel.node]
+        sending = Step(states[node], (Send(channel.port, message),))
+        return self.settle(Transition(INJECT, *channel), node, sending, queues, routes, {})
 
     def settle(
         self,

@@ -1,7 +1,8 @@
 """Transitions and what is recorded of them.
 
 A transition is one step of one run: an action of a component, the delivery of the message at the
-head of a channel, or something that befalls that message on its way.  Its text is short, stable
+head of a channel, something that befalls that message on its way, or a message put on a channel
+from outside the model.  Its text is short, stable
 and unambiguous, because traces are made of it and transitions are found again by it.
 """
 
@@ -15,8 +16,9 @@ from penstock.world.component import Endpoint, Event, Message, Port
 ACT: Final = "act"
 DELIVER: Final = "deliver"
 TIME: Final = "time"
+INJECT: Final = "inject"
 
-VERBS: Final = frozenset({DELIVER, TIME, *CHANNEL_FAULTS})
+VERBS: Final = frozenset({DELIVER, TIME, INJECT, *CHANNEL_FAULTS})
 """The words that begin the text of a transition which is no component's action."""
 
 
@@ -24,8 +26,8 @@ class Transition(NamedTuple):
     """One thing that can happen next.
 
     `verb` is `act`, then `what` is the action of the component `node`; or `deliver`, `drop`,
-    `duplicate` or `reorder`, then `node` and `what` are the endpoint whose channel is meant; or
-    `time`, then `what` is the moment that `node` reaches.
+    `duplicate`, `reorder` or `inject`, then `node` and `what` are the endpoint whose channel is
+    meant; or `time`, then `what` is the moment that `node` reaches.
     """
 
     verb: str

@@ -20,7 +20,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.world.channels import CHANNEL_FAULTS, Queue
-from penstock.world.component import Collector, Endpoint, Timed, lookers
+from penstock.world.component import Collector, Endpoint, Message, Timed, lookers
 from penstock.world.network import Change, ComponentRaised, GlobalState, Network, Routes, is_urgent
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, DELIVER, TIME, Record, Transition
@@ -195,6 +195,12 @@ class World:
             self._take(transition)
             taken += 1
         return taken
+
+    def inject(self, channel: Endpoint, message: Message) -> Record:
+        """Put a message on the channel that leaves an endpoint, from outside the model."""
+        if channel not in self.network.outlets:
+            raise PenstockError(f"Nothing can be sent on {channel}: it is no port of this network.")
+        return self._apply(self.network.inject(self._states, self._queues, self._routes, channel, message))
 
     def advance(self, milliseconds: int) -> tuple[Record, ...]:
         """Let time pass; whatever falls due on the way happens at its moment, in order."""
