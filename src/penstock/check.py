@@ -16,17 +16,18 @@ from penstock.errors import PenstockError
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
+from penstock.explore.reductions import Circumstances, reduced, remarks_on
 from penstock.explore.search import (
     Bounds,
     Outcome,
     Progress,
     Search,
+    Successors,
     Violation,
     collision_odds,
     fingerprint,
 )
 from penstock.explore.strategies.base import Ordering
-from penstock.explore.strategies.guide import Guide
 from penstock.explore.strategies.plan import Plan, plan_of
 from penstock.explore.strategies.random_walks import RandomWalks
 from penstock.properties.base import PropertyFault
@@ -96,10 +97,13 @@ def _searched(
         return _broken_while_joining(scenario, built, output)
     cells = Cells(built.network, (*built.properties, *plan.watchers()), built.start)
     guide = plan.guide(cells)
-    search = _search(cells, limits, progress, guide if plan.narrowing else None)
-    onward = partial(
-        depth_first if limits.order == "depth-first" else breadth_first, sleep=not limits.compact
+    circumstances = Circumstances(
+        guide if plan.narrowing else None, fingerprint if limits.compact else None, limits.depth is not None
     )
+    successors = reduced(cells, limits.reductions, circumstances)
+    search = _search(cells, limits, progress, successors)
+    sleep = "sleep" in limits.reductions and not limits.compact
+    onward = partial(depth_first if limits.order == "depth-first" else breadth_first, sleep=sleep)
     try:
         outcome = onward(search) if plan.ordering is None else plan.ordering.explore(search, guide, onward)
     except (PropertyFault, ComponentRaised):
@@ -107,6 +111,7 @@ def _searched(
         _report(scenario, built, search.finish("a fault"), output)
         raise
     plan.conclude(outcome, guide)
+    outcome.remarks += remarks_on(cells, limits.reductions, circumstances)
     if limits.compact:
         odds = collision_odds(outcome.states)
         outcome.remarks.append(
@@ -147,7 +152,7 @@ def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None)
     return report
 
 
-def _search(cells: Cells, limits: Limits, progress: Progress | None, successors: Guide | None) -> Search:
+def _search(cells: Cells, limits: Limits, progress: Progress | None, successors: Successors) -> Search:
     return Search(
         cells,
         Bounds(limits.states, limits.depth, limits.seconds, limits.memory_mb),

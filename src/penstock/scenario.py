@@ -33,6 +33,7 @@ from typing import Any, Literal
 from penstock.building import Building, Built
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
+from penstock.explore.reductions import DEFAULT, REDUCTIONS
 from penstock.properties.base import Property
 from penstock.tables import Table, made_from, plain, refuse_unknown
 from penstock.world.component import Component
@@ -54,6 +55,8 @@ class Limits:
     compact: bool = False
     strategies: Sequence[Any] = ()
     """Names of strategies, or tables with a name and options (see `explore.strategies.plan`)."""
+    reductions: Sequence[str] = DEFAULT
+    """How less is searched without missing anything (see `explore.reductions`)."""
 
     def __post_init__(self) -> None:
         if self.order not in ("breadth-first", "depth-first"):
@@ -67,6 +70,15 @@ class Limits:
             raise PenstockError(
                 f'strategies = {self.strategies!r} is no list: write strategies = ["no-delay"] in [search].'
             )
+        if isinstance(self.reductions, str) or not isinstance(self.reductions, Sequence):
+            raise PenstockError(
+                f'reductions = {self.reductions!r} is no list: write reductions = ["sleep"] in [search].'
+            )
+        for name in self.reductions:
+            if name not in REDUCTIONS:
+                raise PenstockError(
+                    f"There is no reduction {name!r}: the reductions are {', '.join(REDUCTIONS)}."
+                )
         for name in ("states", "depth", "seconds", "memory_mb"):
             number = getattr(self, name)
             if number is not None and (type(number) not in (int, float) or not number > 0):

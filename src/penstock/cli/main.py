@@ -17,6 +17,7 @@ from penstock import __version__
 from penstock.cli.output import Live, print_report, report_as_json
 from penstock.cli.stepping import step_through
 from penstock.errors import PenstockError
+from penstock.explore.reductions import REDUCTIONS
 from penstock.properties.base import PropertyFault
 from penstock.scenario import Scenario, load_scenario
 from penstock.world.network import ComponentRaised
@@ -80,6 +81,13 @@ def _scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME[:OPTION=VALUE,…]",
             multiple=True,
             help="A way to search less or likelier places first, as no-delay; repeatable.",
+        ),
+        click.option(
+            "--reduction",
+            "reductions",
+            type=click.Choice((*REDUCTIONS, "none")),
+            multiple=True,
+            help="A way to search less without missing anything; repeatable.",
         ),
         click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
         click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
@@ -163,6 +171,10 @@ def _changed(scenario: Scenario, **options: Any) -> Scenario:
     names = {"memory": "memory_mb"}
     if options.get("strategies"):
         search["strategies"] = list(options["strategies"])
+    if reductions := list(options.get("reductions") or ()):
+        if "none" in reductions and len(set(reductions)) > 1:
+            raise PenstockError("--reduction none goes with no other reduction: leave it out, or the others.")
+        search["reductions"] = [name for name in reductions if name != "none"]
     for key in ("order", "states", "depth", "seconds", "memory", "all_violations", "compact"):
         if options.get(key):
             search[names.get(key, key)] = options[key]

@@ -129,25 +129,25 @@ def _possible(cells: Cells, groups: tuple[Group, ...], state: int, asleep: int) 
     """Return a sleep set without the actions of aware cells that are not possible in a state."""
     for place, looker in cells.lookers.items():
         if asleep & looker.bits:
-            asleep &= ~looker.bits | _offered(groups[place], state)
+            asleep &= ~looker.bits | offered(groups[place], state)
     return asleep
 
 
 def _unsettling(cells: Cells, groups: tuple[Group, ...], state: int, asleep: int, place: int) -> int:
     """Return which sleeping transitions would take from an aware cell an action that it has now."""
-    offered = _offered(groups[place], state)
+    present = offered(groups[place], state)
     unsettling = 0
     for other in cells.lookers[place].groups:
         if not asleep & cells.bits[other]:
             continue
         shift, mask, _, rows = groups[other]
         for bit, difference, ops, _, _ in rows[state >> shift & mask]:
-            if bit & asleep and offered & ~_offered(groups[place], taken(state, difference, ops)):
+            if bit & asleep and present & ~offered(groups[place], taken(state, difference, ops)):
                 unsettling |= bit
     return unsettling
 
 
-def _offered(group: Group, state: int) -> int:
+def offered(group: Group, state: int) -> int:
     """Return the bits of a group's transitions in a state."""
     shift, mask, _, rows = group
     bits = 0

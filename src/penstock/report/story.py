@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from penstock.openflow.messages import (
+    ALL_TABLES,
     NO_BUFFER,
+    FlowMod,
     OpenFlowMessage,
     PacketIn,
     PacketOut,
@@ -80,10 +83,15 @@ def _action(node: str, what: str, record: Record) -> str:
         return f"{what.removeprefix('join ')} connects to controller {node}."
     if what.startswith("hear "):
         switch, _, told = what.removeprefix("hear ").partition(": ")
-        return f"Controller {node} hears from {switch}: {told}."
+        contents = "" if " with " in told else ", as it was sent"
+        return f"Controller {node} hears from {switch}: {told}{contents}."
+    if what.startswith("timer "):
+        after, _, name = what.removeprefix("timer ").partition("s ")
+        return f"A timer of controller {node} goes off after {after} s: {name}."
     frames = [str(flight.message) for flight in record.sends if isinstance(flight.message, Frame)]
     if frames:
-        return f"{node} sends {' and '.join(frames)}."
+        again = ", a retransmission" if what.startswith("retransmit ") else ""
+        return f"{node} sends {' and '.join(frames)}{again}."
     return f"{node}: {what}."
 
 
@@ -113,7 +121,7 @@ def _delivery(record: Record) -> str:
     node, message, at = record.node, record.message, record.at
     sender = record.transition.node
     if any(event.kind == "kept" for event in record.events):
-        return f"{sender}'s {message} reaches controller {node}; what it says is still open."
+        return f"{sender}'s {message} reaches controller {node}; what it says is chosen when it is heard."
     match message:
         case Frame() if any(event.kind == "received" for event in record.events):
             return f"{node} receives {message}."
@@ -146,7 +154,23 @@ def consequences(record: Record) -> Iterator[str]:
             yield told
     for flight in record.lost:
         if record.transition.verb != "drop":
-            yield f"lost: {flight.message}"
+            yield _lost(record, flight)
+    if _is_ignored(record):
+        yield "answers nothing"
+
+
+def _is_ignored(record: Record) -> bool:
+    """Tell whether a controller was handed a packet and did nothing that anybody could see."""
+    silent = all(event.kind == "log" for event in record.events)
+    return isinstance(record.message, PacketIn) and silent and not record.sends and not record.lost
+
+
+def _lost(record: Record, flight: InFlight) -> str:
+    if flight.channel.node != record.node:
+        return f"lost: {flight.message} on its way from {flight.channel}"
+    if isinstance(flight.message, Frame):
+        return f"lost: {flight.message}, sent out of port {flight.channel.port}, which leads nowhere"
+    return f"lost: {flight.message}, for {flight.channel.port}, which does not hear it"
 
 
 def _event(event: Event) -> str:
@@ -182,9 +206,11 @@ def _sent(record: Record, flight: InFlight) -> str:
     if isinstance(message, Frame):
         if record.transition.verb == ACT:
             return ""
-        return f"sends {message} out of port {flight.channel.port}"
+        # Hosts have one port, and it has no number of interest.
+        return f"sends {message}" + (f" out of port {flight.channel.port}" if flight.channel.port else "")
     if isinstance(message, PacketIn):
-        return f"asks controller {flight.channel.port}: {_handed(message)}"
+        keeps = "" if message.buffer_id == NO_BUFFER else f"keeps it in buffer {message.buffer_id} and "
+        return f"{keeps}asks controller {flight.channel.port}: {_handed(message)}"
     if isinstance(message, OpenFlowMessage):
         return f"tells {flight.channel.port}: {_order(message)}"
     return ""
@@ -192,7 +218,9 @@ def _sent(record: Record, flight: InFlight) -> str:
 
 def _handed(message: PacketIn) -> str:
     name = f"{message.tag} " if message.tag else ""
-    return f"{name}[{describe(message.data)}] came in by port {message.in_port}"
+    sent = len(message.data)
+    cut = f", cut to {sent} of its {message.total_len} bytes" if sent < message.total_len else ""
+    return f"{name}[{describe(message.data)}] came in by port {message.in_port}{cut}"
 
 
 def _order(message: OpenFlowMessage) -> str:
@@ -205,6 +233,11 @@ def _order(message: OpenFlowMessage) -> str:
             )
             actions = ",".join(map(str, message.actions)) or "drop"
             return f"PacketOut({what} -> {actions})"
+        case FlowMod():
+            # A rule that is deleted from whichever table it is in needs no number of a table.
+            told = str(replace(message, table_id=0) if message.table_id == ALL_TABLES else message)
+            buffered = message.buffer_id != NO_BUFFER
+            return f"{told}, also for the packet in buffer {message.buffer_id}" if buffered else told
         case _:
             return str(message)
 

@@ -1,0 +1,169 @@
+"""The stories of NICE's thirteen bugs, as `penstock show` prints them, for somebody who never saw the tool.
+
+A story may be half as long again as the shortest one there is, which a breadth-first search without any
+reduction finds.  It must name, in this order, what somebody needs who wants to mend the bug, and it ends with
+the property's own sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.check import check
+from penstock.cli.main import commands
+from penstock.scenario import load_scenario
+
+FOLDER = Path(__file__).parents[2] / "examples" / "nice"
+
+ASKED = "keeps it in buffer 0 and asks controller c0: h1#1 came in by port 1"
+
+NEEDED = {
+    "bug_01": (
+        "new rule in table 0: priority=1 in_port=1",
+        "h2 moves to s1:3.",
+        "Controller c0 handles s1's packet-in: h2#2 came in by port 3.",
+        "rule: priority=1 in_port=1",
+        "lost: h1#2, sent out of port 2, which leads nowhere",
+    ),
+    "bug_02": (
+        "h2 receives h1#1.",
+        "new rule in table 0: priority=1 in_port=2",
+        "h1 receives h2#1.",
+        "asks controller c0: h1#2 came in by port 1",
+    ),
+    "bug_03": (
+        "tells s1: PacketOut(h1#1 -> output:flood)",
+        "s2 gets h1#1 at port 2, from s1.",
+        "tells s2: PacketOut(h1#1 -> output:flood)",
+        "tells s3: PacketOut(h1#1 -> output:flood)",
+        "s1 gets h1#1 at port 3, from s3.",
+        "s2 gets h1#1 at port 2, from s1.",
+    ),
+    "bug_04": (
+        "h1 sends h1#1 [ARP who has 10.0.0.100 tell 10.0.0.1].",
+        ASKED,
+        "tells s1: PacketOut([ARP 10.0.0.100 is at 02:00:00:00:00:64] -> output:1)",
+        "h1 receives [ARP 10.0.0.100 is at 02:00:00:00:00:64].",
+    ),
+    "bug_05": (
+        "tells s1: PacketOut(h1#1 -> drop)",
+        "sends h1#2 [TCP SYN 10.0.0.1:40000 > 10.0.0.100:80]",
+        "no rule in table 0 matches",
+        "Controller c0 handles s1's packet-in: h1#2 came in by port 1.\n     answers nothing",
+    ),
+    "bug_06": (
+        "A timer of controller c0 goes off after 3600 s: load_balancer.reweigh.",
+        "rule gone from table 0 (delete): priority=20",
+        ASKED,
+        "tells s1: FlowMod(add priority=30",
+        "new rule in table 0: priority=30",
+    ),
+    "bug_07": (
+        "A timer of controller c0 goes off after 3600 s: load_balancer.reweigh.",
+        "rule gone from table 0 (delete): priority=20",
+        "no rule in table 0 matches",
+        ASKED,
+        "answers nothing",
+        "new rule in table 0: priority=10",
+    ),
+    "bug_08": (
+        "A timer of controller c0 goes off after 3600 s: load_balancer.reweigh.",
+        "rule: priority=10",
+        "came in by port 1, cut to 0 of its 54 bytes",
+        "answers nothing",
+    ),
+    "bug_09": (
+        "A timer of controller c0 goes off after 3600 s: load_balancer.reweigh.",
+        "sends h1#1 [TCP SYN 10.0.0.1:40000 > 10.0.0.3:80] out of port 3",
+        "h1 sends h1#2 [TCP SYN 10.0.0.1:40000 > 10.0.0.100:80], a retransmission.",
+        "tells s1: FlowMod(add priority=30",
+        "output:2), also for the packet in buffer 0",
+        "sends h1#2 [TCP SYN 10.0.0.1:40000 > 10.0.0.2:80] out of port 2",
+        "h2 receives h1#2.",
+    ),
+    "bug_10": (
+        "no rule in table 0 matches",
+        ASKED,
+        "tells s2: FlowMod(add",
+        "tells s1: FlowMod(add",
+        "new rule in table 0:",
+    ),
+    "bug_11": (
+        "tells s2: FlowMod(add",
+        "tells s1: PacketOut(h1#1 -> output:2)",
+        "s2 gets h1#1 at port 3, from s1.",
+        "no rule in table 0 matches",
+        "Controller c0 handles s2's packet-in: h1#1 came in by port 3.\n     answers nothing",
+        "s2 handles c0's FlowMod(add",
+    ),
+    "bug_12": (
+        "Controller c0 hears from s1: StatsReply(Ports) with port 2 tx_bytes=500000001.",
+        "log: the load is high",
+        "Controller c0 handles s1's packet-in: h1#1",
+        "tells s3: FlowMod(add",
+    ),
+    "bug_13": (
+        "log: the load is high",
+        "tells s3: FlowMod(add",
+        "Controller c0 hears from s1: StatsReply(Ports), as it was sent.",
+        "log: the load is low",
+        "s3 gets h1#1 at port 1, from s1.",
+        "Controller c0 handles s3's packet-in: h1#1 came in by port 1.\n     answers nothing",
+        "s3 handles c0's FlowMod(add",
+    ),
+}
+"""What each story names."""
+
+BROKEN = {
+    **dict.fromkeys(NEEDED, "NoForgottenPackets"),
+    "bug_01": "NoBlackHolesMobile",
+    "bug_02": "StrictDirectPaths",
+    "bug_03": "NoForwardingLoops",
+    "bug_09": "FlowAffinity",
+    "bug_12": "UseCorrectRoutingTable",
+}
+
+
+@cache
+def shortest(bug: str) -> int:
+    """Return how many steps the shortest story of a bug has."""
+    scenario = load_scenario(FOLDER / f"{bug}.toml")
+    whole = replace(scenario, search={"order": "breadth-first", "reductions": []})
+    (finding,) = check(whole).findings
+    assert finding.property == BROKEN[bug]
+    return len(finding.records)
+
+
+def run(*arguments: str, status: int) -> str:
+    done = CliRunner().invoke(commands, arguments, standalone_mode=False, catch_exceptions=False)
+    assert (done.return_value or 0) == status, done.output
+    return done.output
+
+
+@pytest.mark.parametrize("options", [(), ("--strategy", "races")], ids=["default", "races"])
+@pytest.mark.parametrize("bug", NEEDED)
+def test_the_story_is_short_and_names_what_is_needed_to_mend_the_bug(
+    bug: str, options: tuple[str, ...], tmp_path: Path, ryu_sources: Path
+) -> None:
+    scenario = str(FOLDER / f"{bug}.toml")
+    report = run("check", scenario, *options, "--output", str(tmp_path), "--json", status=1)
+    (violation,) = json.loads(report)["violations"]
+    assert (violation["property"], violation["confirmed"]) == (BROKEN[bug], True)
+
+    story = run("show", violation["trace"], status=0)
+
+    numbers = [int(number) for number in re.findall(r"^ *(\d+)\. ", story, re.MULTILINE)]
+    assert numbers == list(range(1, violation["steps"] + 1))
+    assert len(numbers) <= 1.5 * shortest(bug)
+    rest = story
+    for text in NEEDED[bug]:
+        assert text in rest, f"{text!r} is not told, or too early:\n{story}"
+        rest = rest.partition(text)[2]
+    assert story.endswith(f"✗  {BROKEN[bug]} is broken: {violation['message']}\n")

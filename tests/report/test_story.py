@@ -1,0 +1,187 @@
+"""The sentences of stories: who did what, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.openflow.actions import ApplyActions, Output
+from penstock.openflow.match import Match
+from penstock.openflow.messages import (
+    ALL_TABLES,
+    NO_BUFFER,
+    FlowCommand,
+    FlowMod,
+    OpenFlowMessage,
+    PacketIn,
+    PacketInReason,
+    PacketOut,
+)
+from penstock.report.story import consequences, headline, last_line, numbered, sentences, tell
+from penstock.world.component import Endpoint, Event
+from penstock.world.frame import Frame
+from penstock.world.packet import udp_datagram
+from penstock.world.transition import ACT, DELIVER, InFlight, Record, Transition
+
+
+def udp_to(port: int) -> bytes:
+    return udp_datagram(
+        eth_src=1, eth_dst=2, ip_src="10.0.0.1", ip_dst="10.0.0.2", udp_src=7, udp_dst=port
+    ).to_bytes()
+
+
+PACKET = udp_to(7)
+FRAME = Frame(PACKET, "h1#1")
+WORDS = "h1#1 [UDP 10.0.0.1:7 > 10.0.0.2:7]"
+
+RULE = FlowMod(FlowCommand.ADD, Match.of(in_port=1), (ApplyActions((Output(2),)),), priority=5)
+
+
+def packet_in(*, buffer_id: int = NO_BUFFER, sent: int = len(PACKET)) -> PacketIn:
+    match = Match.of(in_port=1)
+    return PacketIn(buffer_id, len(PACKET), PacketInReason.NO_MATCH, match, PACKET[:sent], tag="h1#1")
+
+
+def act(node: str, what: str, *sends: InFlight, lost: tuple[InFlight, ...] = ()) -> Record:
+    return Record(Transition(ACT, node, what), node, sends=sends, lost=lost)
+
+
+def handled(sender: str, node: str, message: OpenFlowMessage, *sends: InFlight, log: str = "") -> Record:
+    """Return the delivery of a control message."""
+    events = (Event("log", ("INFO", log)),) if log else ()
+    return Record(Transition(DELIVER, sender, node), node, Endpoint(node, sender), message, sends, events)
+
+
+def at_switch(*sends: InFlight, lost: tuple[InFlight, ...] = ()) -> Record:
+    """Return the delivery of the frame to s1."""
+    return Record(Transition(DELIVER, "h1", 0), "s1", Endpoint("s1", 1), FRAME, sends, lost=lost)
+
+
+def to(node: str, message: OpenFlowMessage, sender: str = "s1") -> InFlight:
+    return InFlight(Endpoint(sender, node), message)
+
+
+def out_of(node: str, port: int) -> InFlight:
+    return InFlight(Endpoint(node, port), FRAME)
+
+
+# Who did what.
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        (act("h1", "send to h2", out_of("h1", 0)), f"h1 sends {WORDS}."),
+        (act("h1", "retransmit SYN", out_of("h1", 0)), f"h1 sends {WORDS}, a retransmission."),
+        (act("c0", "join s1"), "s1 connects to controller c0."),
+        (act("c0", "timer 2.5s app._poll"), "A timer of controller c0 goes off after 2.5 s: app._poll."),
+        (
+            act("c0", "hear s1: StatsReply(Ports) with port 2 tx_bytes=9"),
+            "Controller c0 hears from s1: StatsReply(Ports) with port 2 tx_bytes=9.",
+        ),
+        (
+            act("c0", "hear s1: StatsReply(Ports)"),
+            "Controller c0 hears from s1: StatsReply(Ports), as it was sent.",
+        ),
+        (at_switch(), f"s1 gets {WORDS} at port 1, from h1."),
+        (
+            handled("s1", "c0", packet_in()),
+            f"Controller c0 handles s1's packet-in: {WORDS} came in by port 1.",
+        ),
+        (
+            handled("c0", "s1", PacketOut(NO_BUFFER, 1, (), b"", "h1#1")),
+            "s1 handles c0's PacketOut(h1#1 -> drop).",
+        ),
+    ],
+)
+def test_a_step_is_one_sentence(record: Record, sentence: str) -> None:
+    assert headline(record) == sentence
+
+
+def test_a_rule_is_told_with_the_buffered_packet_that_it_is_for() -> None:
+    rule = "FlowMod(add priority=5 in_port=1 -> output:2)"
+    assert headline(handled("c0", "s1", RULE)) == f"s1 handles c0's {rule}."
+    released = handled("s1", "c0", packet_in(), to("s1", replace(RULE, buffer_id=3), "c0"))
+    assert list(consequences(released)) == [f"tells s1: {rule}, also for the packet in buffer 3"]
+
+
+def test_a_rule_that_is_deleted_from_any_table_is_told_without_a_table() -> None:
+    told = [
+        headline(handled("c0", "s1", FlowMod(FlowCommand.DELETE, Match.of(in_port=1), table_id=table)))
+        for table in (ALL_TABLES, 2)
+    ]
+    assert told == [
+        "s1 handles c0's FlowMod(delete priority=32768 in_port=1).",
+        "s1 handles c0's FlowMod(delete table=2 priority=32768 in_port=1).",
+    ]
+
+
+# What came of it.
+
+
+def test_a_packet_leaves_a_switch_by_a_port_and_a_host_by_its_only_one() -> None:
+    answer = Record(Transition(DELIVER, "s1", 1), "h1", Endpoint("h1", 0), FRAME, (out_of("h1", 0),))
+    assert list(consequences(answer)) == [f"sends {WORDS}"]
+    assert list(consequences(at_switch(out_of("s1", 2)))) == [f"sends {WORDS} out of port 2"]
+
+
+def test_a_switch_that_asks_says_whether_it_keeps_the_packet() -> None:
+    asked = f"asks controller c0: {WORDS} came in by port 1"
+    assert list(consequences(at_switch(to("c0", packet_in())))) == [asked]
+    kept = at_switch(to("c0", packet_in(buffer_id=4)))
+    assert list(consequences(kept)) == [f"keeps it in buffer 4 and {asked}"]
+
+
+def test_a_packet_that_is_cut_short_for_the_controller_says_by_how_much() -> None:
+    (told,) = consequences(at_switch(to("c0", packet_in(sent=20))))
+    assert told.endswith(f"came in by port 1, cut to 20 of its {len(PACKET)} bytes")
+
+
+def test_a_controller_that_does_nothing_about_a_packet_is_said_to() -> None:
+    assert list(consequences(handled("s1", "c0", packet_in()))) == ["answers nothing"]
+    logged = handled("s1", "c0", packet_in(), log="what is this?")
+    assert list(consequences(logged)) == ["log: what is this?", "answers nothing"]
+
+
+def test_a_controller_that_answers_or_crashes_is_not_said_to_do_nothing() -> None:
+    record = handled("s1", "c0", packet_in())
+    crash = Event("crashed", ("packet-in", "KeyError", "line 7"))
+    crashed = list(consequences(record._replace(events=(crash,))))
+    answered = list(consequences(record._replace(sends=(to("s1", RULE, "c0"),))))
+    assert crashed == ["the handler of packet-in raised KeyError\n     line 7"]
+    assert answered == ["tells s1: FlowMod(add priority=5 in_port=1 -> output:2)"]
+
+
+def test_what_is_lost_is_told_with_where() -> None:
+    nowhere = at_switch(lost=(out_of("s1", 3),))
+    assert list(consequences(nowhere)) == [f"lost: {WORDS}, sent out of port 3, which leads nowhere"]
+    under_way = act("fabric", "fail s1-s2", lost=(out_of("s1", 2),))
+    assert list(consequences(under_way)) == [f"lost: {WORDS} on its way from s1:2"]
+    unheard = at_switch(lost=(to("c0", packet_in()),))
+    assert list(consequences(unheard)) == ["lost: PacketIn(port=1, no_match), for c0, which does not hear it"]
+
+
+# The story as a whole.
+
+
+def test_a_packet_is_described_once_and_again_when_it_was_changed() -> None:
+    changed = InFlight(Endpoint("s1", 2), Frame(udp_to(8), "h1#1"))
+    assert list(sentences([act("h1", "send to h2", out_of("h1", 0)), at_switch(changed)])) == [
+        (f"h1 sends {WORDS}.",),
+        ("s1 gets h1#1 at port 1, from h1.", "sends h1#1 [UDP 10.0.0.1:7 > 10.0.0.2:8] out of port 2"),
+    ]
+
+
+def test_steps_are_numbered_from_a_first_one_on() -> None:
+    story = list(tell([at_switch(out_of("s1", 2)), act("c0", "join s1")], first=9))
+    assert story == [
+        f"  9. s1 gets {WORDS} at port 1, from h1.",
+        "     sends h1#1 out of port 2",
+        " 10. s1 connects to controller c0.",
+    ]
+    assert list(numbered(3, ("a", "b"))) == ["  3. a", "     b"]
+
+
+def test_a_violation_ends_a_story_with_the_propertys_sentence() -> None:
+    assert last_line("NoLoops", "h1#1 goes round.") == "  ✗  NoLoops is broken: h1#1 goes round."
