@@ -241,3 +241,40 @@ class TestTargets:
         fabric = make(Faults())
         with pytest.raises(PenstockError, match="cannot 'fail s1' now"):
             fabric.act(fabric.initial(), "fail s1")
+
+
+class TestFindingActionsByName:
+    def test_what_is_offered_is_allowed_and_nothing_else(self):
+        fabric = make(mobility=Mobility(("s1:9", "s2:9"), moves=2))
+        state = after(fabric, "move h1 to s2:9", "fail s1-s2")
+        offered = fabric.actions(state)
+        names = [
+            "h1-s1",
+            "h1-s2",
+            "s1-s2",
+            "s1",
+            "s2",
+            "c0",
+            "s1-c0",
+            "h1 to s1:1",
+            "h1 to s2:9",
+            "h9 to s1:9",
+        ]
+        verbs = ["move", "fail", "recover", "disconnect", "reconnect", "crash", "restart"]
+        tried = [f"{verb} {name}" for verb in verbs for name in names]
+        assert {action for action in tried if fabric.allows(state, action)} == set(offered) & set(tried)
+        assert "fail h1-s2" in offered
+        assert not fabric.allows(state, "fail h1-s1")
+
+    def test_wires_that_share_a_name_fail_one_after_the_other(self):
+        fabric = Fabric(
+            cables=[wire("a-b:1", "c:1"), wire("a:1", "b-c:1")],
+            switches=["a-b-c"],
+            faults=Faults(link_failures=2, switch_failures=1),
+        )
+        assert fabric.actions(fabric.initial()) == ("fail a-b-c", "fail a-b-c", "fail a-b-c")
+        first = fabric.act(fabric.initial(), "fail a-b-c")
+        assert first.cleared == (Endpoint("a-b", 1), Endpoint("c", 1))
+        second = fabric.act(first.state, "fail a-b-c")
+        assert second.cleared == (Endpoint("a", 1), Endpoint("b-c", 1))
+        assert fabric.act(second.state, "fail a-b-c").state.wiring.off == {"a-b-c"}

@@ -133,7 +133,7 @@ def test_a_text_that_names_no_topology_is_refused_in_a_sentence(text: str, messa
     ["fattree,10000", "mesh,10000", "tree,64,10000", "tree,16,2", "linear,10000,10000", "torus,255,255"],
 )
 def test_an_absurd_size_is_refused_before_anything_is_drawn(text: str) -> None:
-    with pytest.raises(PenstockError, match=f"'{text}' would have more than 50000 hosts, switches and links"):
+    with pytest.raises(PenstockError, match=f"'{text}' would have more than 120000 hosts"):
         topology(text)
 
 

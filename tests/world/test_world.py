@@ -211,6 +211,38 @@ class TestTime:
         assert world.clock == 0
         assert [str(s.message) for record in world.advance(20) for s in record.sends] == ["b at 10"]
 
+    def test_time_may_elapse_for_those_only_for_whom_something_is_due(self):
+        world = self.ringing()
+        assert [str(record.transition) for record in world.elapse(15)] == ["time b:10"]
+        assert (world.clock, world.state("a"), world.state("b")) == (15, (0, 0), (1, 10))
+
+    def test_the_others_hear_how_late_it_is_before_they_take_a_message(self):
+        told: list[Record] = []
+        alarms = [Alarm("a", (30,)), Alarm("b", ())]
+        world = World(network(alarms, [wire("a:1", "b:1")]), [told.append])
+        world.elapse(40)
+        assert world.state("b") == (0, 0)
+        world.elapse(2)
+        world.run()
+        assert [str(record.transition) for record in told] == ["time a:30", "time b:42", "deliver a:1"]
+
+    def test_the_others_hear_how_late_it_is_before_the_whole_is_looked_at(self):
+        world, other = self.ringing(), self.ringing()
+        for _ in range(9):
+            world.elapse(5)
+        other.advance(45)
+        assert world.snapshot() == other.snapshot()
+
+    def test_a_deadline_that_is_put_off_and_put_back_is_kept(self):
+        world = self.ringing()
+        start = world.snapshot()
+        world.advance(12)
+        later = world.snapshot()
+        world.restore(start)
+        assert [str(r.transition) for r in world.elapse(11)] == ["time b:10"]
+        world.restore(later)
+        assert [str(r.transition) for r in world.elapse(28)] == ["time a:30", "time b:40"]
+
     def test_time_does_not_go_back(self):
         with pytest.raises(PenstockError, match="back by 5 ms"):
             self.ringing().advance(-5)

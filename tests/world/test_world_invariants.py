@@ -143,3 +143,19 @@ def test_a_channel_that_leads_nowhere_is_empty(net: Network, seed: int):
             assert net.fabric.peer(fabric, channel) is not None or not world.queue(channel)
         if not world.run(random, limit=1, faults=True):
             break
+
+
+@settings(max_examples=60)
+@given(networks(BUDGETS), st.integers(0, 99))
+def test_a_change_of_the_wiring_reroutes_exactly_what_it_touches(net: Network, seed: int):
+    state, random = net.fabric.initial(), Random(seed)
+    routes = list(net.routes(state))
+    for _ in range(20):
+        actions = net.fabric.actions(state)
+        assert all(net.fabric.allows(state, action) for action in actions)
+        if not actions:
+            break
+        before, state = state.wiring, net.fabric.act(state, random.choice(actions)).state
+        for channel, route in net.rerouted(before, state):
+            routes[channel] = route
+        assert tuple(routes) == net.routes(state)

@@ -7,7 +7,8 @@ they are scheduled, recorded and searched like anything else.  Their step clears
 that died with what was in flight, and tells the components at the ends (see `signals`).
 
 The state holds only what differs from the network as it was built, so it stays small whatever
-the size of the network, and one wiring is one value.
+the size of the network, and one wiring is one value.  What one action does is found by its name and
+reaches only the wires it touches, so cutting one link of a hundred thousand costs what one of ten does.
 
 A component that is switched on knows its ports only as dead: `Power` is followed by a `Carrier`
 for each link and control session that is up.
@@ -16,7 +17,7 @@ for each link and control session that is up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -84,6 +85,20 @@ class FabricState:
     moves: tuple[int, ...] = ()
 
 
+class _Mishap(NamedTuple):
+    """A way to fail: the words for it and for its mending, and the budget it draws on."""
+
+    fail: str
+    mend: str
+    budget: str
+
+
+_LINK_CUT: Final = _Mishap("fail", "recover", "link_failures")
+_SESSION_CUT: Final = _Mishap("disconnect", "reconnect", "disconnects")
+_SWITCH_OFF: Final = _Mishap("fail", "recover", "switch_failures")
+_CONTROLLER_OFF: Final = _Mishap("crash", "restart", "controller_crashes")
+
+
 class Fabric:
     """The component that holds links, attachments and power.
 
@@ -105,24 +120,41 @@ class Fabric:
         faults: Faults = NO_FAULTS,
     ) -> None:
         self.faults = faults
-        self._links, self._sessions = (*attachments, *cables), tuple(sessions)
-        self._wires = (*self._links, *self._sessions)
-        self._switches, self._controllers = tuple(switches), tuple(controllers)
+        links = (*attachments, *cables)
+        self._wires = (*links, *sessions)
+        self._cuts = (
+            (_LINK_CUT, range(len(links))),
+            (_SESSION_CUT, range(len(links), len(self._wires))),
+        )
+        """The wires that a mishap can befall, by their places."""
+        self._outages = (
+            (_SWITCH_OFF, dict.fromkeys(switches)),
+            (_CONTROLLER_OFF, dict.fromkeys(controllers)),
+        )
         self._roaming = tuple(roaming)
-        self._wire_at = {end: wire for wire in self._wires for end in wire}
-        places = [place for roamer in roaming for place in roamer.places]
-        self._ends_and_places = tuple(dict.fromkeys([end for wire in self._wires for end in wire] + places))
-        self._control = frozenset(end for wire in self._sessions for end in wire)
-        self._announced = {r.wire.a: (r.wire.b, *r.places) for r in roaming if r.rule.carrier}
+        places_to_go = dict.fromkeys(place for r in roaming for place in r.places)
+        self._roaming_places = {place: number for number, place in enumerate(places_to_go)}
+        self._wire_at = {end: place for place, wire in enumerate(self._wires) for end in wire}
+        self._wires_of: dict[str, list[int]] = {}
+        for place, wire in enumerate(self._wires):
+            for node in (wire.a.node, wire.b.node):
+                self._wires_of.setdefault(node, []).append(place)
+        self._control = frozenset(end for wire in sessions for end in wire)
+        self._announced = {r.wire.a for r in roaming if r.rule.carrier}
+        self._announced_places = {place for r in roaming if r.rule.carrier for place in (r.wire.b, *r.places)}
         self._ambiguous = _ambiguous(attachments, cables)
-        self._check_targets()
+        self._called: dict[str, list[int]] = {}
+        for place, wire in enumerate(self._wires):
+            self._called.setdefault(self._names(wire)[0], []).append(place)
+        if faults.targets:
+            self._check_targets()
 
     def _check_targets(self) -> None:
         names = {name for wire in self._wires for name in self._names(wire)}
         names.update(
             name for r in self._roaming for place in r.places for name in self._names(Wire(r.wire.a, place))
         )
-        names.update(self._switches, self._controllers)
+        names.update(node for _, nodes in self._outages for node in nodes)
         for target in self.faults.targets:
             if target not in names:
                 raise PenstockError(
@@ -153,8 +185,11 @@ class Fabric:
         for end, place in wiring.moved:
             if endpoint in (end, place):
                 return Wire(end, place)
-        wire = self._wire_at.get(endpoint)
-        return wire if wire and (not wiring.moved or self._now(wiring, wire) == wire) else None
+        number = self._wire_at.get(endpoint)
+        if number is None:
+            return None
+        wire = self._wires[number]
+        return wire if not wiring.moved or self._now(wiring, wire) == wire else None
 
     def _live(self, wiring: Wiring, wire: Wire) -> bool:
         """Tell whether a wire, as it now runs, carries anything."""
@@ -164,7 +199,7 @@ class Fabric:
         """Tell whether the component at this end, while it has power, sees its link up."""
         wire = self._wire_now(wiring, end)
         if wire is None:
-            return not any(end in places for places in self._announced.values())
+            return end not in self._announced_places
         return self._live(wiring, wire)
 
     def _names(self, wire: Wire) -> tuple[str, ...]:
@@ -182,20 +217,24 @@ class Fabric:
         """Return what is on its way when a run begins: that announced places are still empty."""
         return tuple(
             Send(end.node, Carrier(end.port, up=False))
-            for end in self._ends_and_places
+            for end in self._in_order([*self._announced_places])
             if not self._carrier(AS_BUILT, end)
         )
 
     def actions(self, state: FabricState) -> tuple[str, ...]:
         """Return the moves, failures and recoveries that are possible now."""
-        return tuple(action for action, _ in self._offers(state))
+        return tuple(self._offers(state))
+
+    def allows(self, state: FabricState, action: str) -> bool:
+        """Tell whether an action is possible now, without listing them all."""
+        return self._after(state, action) is not None
 
     def act(self, state: FabricState, action: str) -> Step:
         """Move a host, or fail or mend something."""
-        for offered, after in self._offers(state):
-            if offered == action:
-                return self._change(state.wiring, after, action)
-        raise PenstockError(f"The fabric cannot {action!r} now: choose one of its actions.")
+        after = self._after(state, action)
+        if after is None:
+            raise PenstockError(f"The fabric cannot {action!r} now: choose one of its actions.")
+        return self._change(state.wiring, after, action)
 
     def receive(self, state: FabricState, port: Port, message: object) -> Step:
         """Refuse: nobody talks to the fabric."""
@@ -214,59 +253,124 @@ class Fabric:
         """Return the state after one fault of a channel."""
         return replace(state, budget=state.budget.spend(CHANNEL_BUDGETS[fault]))
 
-    # What may happen next, each with the state it leads to.
+    # What may happen next.
 
-    def _offers(self, state: FabricState) -> Iterator[tuple[str, FabricState]]:
-        yield from self._offered_moves(state)
-        yield from self._offered_cuts(state, "fail", "recover", "link_failures", self._links)
-        yield from self._offered_cuts(state, "disconnect", "reconnect", "disconnects", self._sessions)
-        yield from self._offered_outages(state, "fail", "recover", "switch_failures", self._switches)
-        yield from self._offered_outages(state, "crash", "restart", "controller_crashes", self._controllers)
-
-    def _offered_moves(self, state: FabricState) -> Iterator[tuple[str, FabricState]]:
+    def _offers(self, state: FabricState) -> Iterator[str]:
         wiring = state.wiring
-        for index, (wire, places, _) in enumerate(self._roaming):
-            if not state.moves[index]:
-                continue
-            left = (*state.moves[:index], state.moves[index] - 1, *state.moves[index + 1 :])
-            others = [(end, place) for end, place in wiring.moved if end != wire.a]
+        for index, (wire, _, _) in enumerate(self._roaming):
+            yield from (f"move {wire.a.node} to {place}" for place in self._free_places(state, index))
+        for mishap, places in self._cuts:
+            if wiring.cut or getattr(state.budget, mishap.budget):
+                found = (self._cut_offer(state, mishap, self._wires[place]) for place in places)
+                yield from (offer for offer in found if offer)
+        for mishap, nodes in self._outages:
+            yield from (offer for node in nodes if (offer := self._outage_offer(state, mishap, node)))
+
+    def _free_places(self, state: FabricState, index: int) -> Iterator[Endpoint]:
+        """Yield where a mobile host may move now."""
+        if state.moves[index]:
+            wire, places, _ = self._roaming[index]
             for place in dict.fromkeys((wire.b, *places)):
-                if self._wire_now(wiring, place) is not None:
-                    continue
-                moved = others if place == wire.b else sorted([*others, (wire.a, place)])
-                # A cut cable stays behind: the host plugs into another.
-                after = Wiring(wiring.cut - {wire.a}, wiring.off, tuple(moved))
-                yield f"move {wire.a.node} to {place}", FabricState(after, state.budget, left)
+                if self._wire_now(state.wiring, place) is None:
+                    yield place
 
-    def _offered_cuts(
-        self, state: FabricState, cut: str, mend: str, budget: str, wires: Sequence[Wire]
-    ) -> Iterator[tuple[str, FabricState]]:
-        wiring = state.wiring
-        may_cut = getattr(state.budget, budget) > 0
-        if not may_cut and not wiring.cut:
-            return
-        for built in wires:
-            wire = self._now(wiring, built)
-            names = self._names(wire)
-            if wire.a in wiring.cut:
-                if self.faults.recovery:
-                    mended = replace(wiring, cut=wiring.cut - {wire.a})
-                    yield f"{mend} {names[0]}", replace(state, wiring=mended)
-            elif may_cut and self._live(wiring, wire) and self.faults.may_hit(*names):
-                after = replace(wiring, cut=wiring.cut | {wire.a})
-                yield f"{cut} {names[0]}", FabricState(after, state.budget.spend(budget), state.moves)
+    def _cut_offer(self, state: FabricState, mishap: _Mishap, built: Wire) -> str | None:
+        """Return what may happen to a wire now, as an action's name."""
+        wire = self._now(state.wiring, built)
+        if wire.a in state.wiring.cut:
+            return f"{mishap.mend} {self._names(wire)[0]}" if self.faults.recovery else None
+        if not getattr(state.budget, mishap.budget) or not self._live(state.wiring, wire):
+            return None
+        names = self._names(wire)
+        return f"{mishap.fail} {names[0]}" if self.faults.may_hit(*names) else None
 
-    def _offered_outages(
-        self, state: FabricState, fail: str, mend: str, budget: str, nodes: Sequence[str]
-    ) -> Iterator[tuple[str, FabricState]]:
+    def _outage_offer(self, state: FabricState, mishap: _Mishap, node: str) -> str | None:
+        """Return what may happen to a component's power now, as an action's name."""
+        if node in state.wiring.off:
+            return f"{mishap.mend} {node}" if self.faults.recovery else None
+        may_fail = getattr(state.budget, mishap.budget) and self.faults.may_hit(node)
+        return f"{mishap.fail} {node}" if may_fail else None
+
+    # What happens then.
+
+    def _after(self, state: FabricState, action: str) -> FabricState | None:
+        """Return the state that an action leads to, or None where it is not possible now."""
+        verb, _, name = action.partition(" ")
+        if verb == "move":
+            return self._after_move(state, action)
+        for mishap, places in self._cuts:
+            if verb in (mishap.fail, mishap.mend):
+                for built in self._wires_called(state.wiring, name, places):
+                    if self._cut_offer(state, mishap, built) == action:
+                        return self._after_cut(state, mishap, built)
+        for mishap, nodes in self._outages:
+            if name in nodes and self._outage_offer(state, mishap, name) == action:
+                return self._after_outage(state, mishap, name)
+        return None
+
+    def _wires_called(self, wiring: Wiring, name: str, places: range) -> list[Wire]:
+        """Return the wires among some that may now have a name; a moved one is called by its new place."""
+        moved = (self._wire_at[end] for end, _ in wiring.moved)
+        found = sorted({*self._called.get(name, ()), *moved})
+        return [self._wires[place] for place in found if place in places]
+
+    def _after_move(self, state: FabricState, action: str) -> FabricState | None:
         wiring = state.wiring
-        for node in nodes:
-            if node in wiring.off:
-                if self.faults.recovery:
-                    yield f"{mend} {node}", replace(state, wiring=replace(wiring, off=wiring.off - {node}))
-            elif getattr(state.budget, budget) and self.faults.may_hit(node):
-                after = replace(wiring, off=wiring.off | {node})
-                yield f"{fail} {node}", FabricState(after, state.budget.spend(budget), state.moves)
+        for index, (wire, _, _) in enumerate(self._roaming):
+            if not action.startswith(f"move {wire.a.node} to "):
+                continue
+            for place in self._free_places(state, index):
+                if action == f"move {wire.a.node} to {place}":
+                    left = (*state.moves[:index], state.moves[index] - 1, *state.moves[index + 1 :])
+                    others = [(end, known) for end, known in wiring.moved if end != wire.a]
+                    moved = others if place == wire.b else sorted([*others, (wire.a, place)])
+                    # A cut cable stays behind: the host plugs into another.
+                    after = Wiring(wiring.cut - {wire.a}, wiring.off, tuple(moved))
+                    return FabricState(after, state.budget, left)
+        return None
+
+    def _after_cut(self, state: FabricState, mishap: _Mishap, wire: Wire) -> FabricState:
+        wiring = state.wiring
+        if wire.a in wiring.cut:
+            return replace(state, wiring=replace(wiring, cut=wiring.cut - {wire.a}))
+        after = replace(wiring, cut=wiring.cut | {wire.a})
+        return FabricState(after, state.budget.spend(mishap.budget), state.moves)
+
+    def _after_outage(self, state: FabricState, mishap: _Mishap, node: str) -> FabricState:
+        wiring = state.wiring
+        if node in wiring.off:
+            return replace(state, wiring=replace(wiring, off=wiring.off - {node}))
+        after = replace(wiring, off=wiring.off | {node})
+        return FabricState(after, state.budget.spend(mishap.budget), state.moves)
+
+    def rewired(self, before: Wiring, after: Wiring) -> list[Endpoint]:
+        """Return the ends whose peers may differ between two wirings, in order."""
+        return self._in_order(self._ends_of(self._touched(before, after), before, after))
+
+    def _ends_of(self, wires: Iterable[Wire], *wirings: Wiring) -> Iterator[Endpoint]:
+        """Yield the ends that wires have, as they run in some wirings."""
+        for wire in wires:
+            for wiring in wirings:
+                yield from self._now(wiring, wire)
+
+    def _touched(self, before: Wiring, after: Wiring) -> list[Wire]:
+        """Return the wires, as built, that may not be the same in two wirings, in order."""
+        places = {self._wire_at[end] for end in before.cut ^ after.cut}
+        for node in before.off ^ after.off:
+            places.update(self._wires_of.get(node, ()))
+        places.update(self._wire_at[end] for end, _ in (*before.moved, *after.moved))
+        return [self._wires[place] for place in sorted(places)]
+
+    def _in_order(self, ends: Iterable[Endpoint]) -> list[Endpoint]:
+        """Return ends, each once, in the order of the wires, the places where nothing was built last."""
+
+        def order(end: Endpoint) -> tuple[int, int]:
+            place = self._wire_at.get(end)
+            if place is None:
+                return len(self._wires), self._roaming_places[end]
+            return place, end != self._wires[place].a
+
+        return sorted(set(ends), key=order)
 
     def _change(self, before: Wiring, state: FabricState, action: str) -> Step:
         """Return what follows from a change of the wiring."""
@@ -275,19 +379,28 @@ class Fabric:
         sends = [Send(node, Power(on=False)) for node in sorted(after.off - before.off)]
         sends += [Send(node, Power(on=True)) for node in sorted(booted)]
         cleared: list[Endpoint] = []
-        for wire in self._wires:
+        touched = self._touched(before, after)
+        for wire in touched:
             was, now = self._now(before, wire), self._now(after, wire)
             if was != now and was.a in self._announced:
                 # The host's own port is up before and after, but was pulled out in between.
                 sends += (Send(now.a.node, Carrier(now.a.port, up)) for up in (False, True))
             if self._live(before, was) and (was != now or not self._live(after, now)):
                 cleared += was
-        for end in self._ends_and_places:
+        ends = [*self._ends_of(touched, before, after), *self._ends_at(booted)]
+        for end in self._in_order(ends):
             believed = end.node not in booted and self._carrier(before, end)
             up = self._carrier(after, end)
             if up != believed and end.node not in after.off:
                 sends.append(Send(end.node, Carrier(end.port, up)))
         return Step(state, tuple(sends), (Event("fabric", (action,)),), tuple(cleared))
+
+    def _ends_at(self, nodes: frozenset[str]) -> Iterator[Endpoint]:
+        """Yield every end, wired or a place to move to, that some components have."""
+        for node in nodes:
+            for place in self._wires_of.get(node, ()):
+                yield from (end for end in self._wires[place] if end.node == node)
+        yield from (place for place in self._roaming_places if place.node in nodes)
 
 
 def _ambiguous(attachments: Sequence[Wire], cables: Sequence[Wire]) -> frozenset[Endpoint]:

@@ -15,18 +15,18 @@ taken for one on the old.  That a data link died, in contrast, is noticed at any
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from penstock.errors import PenstockError
 from penstock.world.channels import CHANNEL_FAULTS, EMPTY, Queue, can_suffer
 from penstock.world.component import Component, Endpoint, Event, Message, Port, Send, Step
-from penstock.world.fabric import Fabric, FabricState
+from penstock.world.fabric import Fabric, FabricState, Wiring
 from penstock.world.signals import FABRIC, Carrier, Power
 from penstock.world.transition import ACT, DELIVER, INJECT, TIME, VERBS, InFlight, Record, Transition
 
 Route = tuple[int, Port]
-Routes = tuple[Route | None, ...]
+Routes = Sequence[Route | None]
 """For each channel, the component (by place) and port that hear it, or None where nobody does."""
 
 
@@ -97,8 +97,18 @@ class Network:
 
     def routes(self, state: FabricState) -> Routes:
         """Return where each channel leads; it depends on nothing of the fabric but its wiring."""
-        ends = (self.fabric.peer(state, channel) for channel in self.channels)
-        return tuple(None if end is None else (self.places[end.node], end.port) for end in ends)
+        return tuple(self._route(state, channel) for channel in self.channels)
+
+    def rerouted(self, before: Wiring, state: FabricState) -> Iterator[tuple[int, Route | None]]:
+        """Yield the channels that may lead elsewhere than under an earlier wiring, and where they lead."""
+        for end in self.fabric.rewired(before, state.wiring):
+            channel = self.outlets.get(end)
+            if channel is not None:
+                yield channel, self._route(state, end)
+
+    def _route(self, state: FabricState, channel: Endpoint) -> Route | None:
+        end = self.fabric.peer(state, channel)
+        return None if end is None else (self.places[end.node], end.port)
 
     def parse(self, text: str) -> Transition:
         """Return the transition that a text means, possible now or not."""

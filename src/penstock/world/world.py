@@ -3,25 +3,28 @@
 This is the only mutable thing in the model, and it is small: a list of component states, a list
 of channel contents, a clock.  States being immutable, a snapshot is a copy of two lists.
 
-Time is virtual and stands still while transitions are taken; only `advance` moves it.  So a run
-decides for itself whether a packet is faster than a timeout.
+Time is virtual and stands still while transitions are taken; only `advance` and `elapse` move it.  So
+a run decides for itself whether a packet is faster than a timeout.
 
 Choosing what happens next never scans the network: the channels that hold messages are kept in
-a sorted list, and a component is asked for its actions only after its state has changed, or the
-state of one it looks at.
+a sorted list, and a component is asked for its actions, or when something falls due for it, only after
+its state has changed, or the state of one it looks at.  A change of the wiring looks at the wires that
+it touches.  So what a step costs does not depend on how large the network is.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
 from random import Random
 from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.world.channels import CHANNEL_FAULTS, Queue
 from penstock.world.component import Collector, Endpoint, Message, Timed, lookers
-from penstock.world.network import Change, ComponentRaised, GlobalState, Network, Routes, is_urgent
+from penstock.world.fabric import FabricState
+from penstock.world.network import Change, ComponentRaised, GlobalState, Network, Route, is_urgent
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, DELIVER, TIME, Record, Transition
 
@@ -48,7 +51,7 @@ class World:
         self._fabric = network.places[FABRIC]
         self._states: list[Any] = [None] * size
         self._queues: list[Queue] = [()] * len(network.channels)
-        self._routes: Routes = ()
+        self._routes: list[Route | None] = []
         self._loaded: list[int] = []
         """The channels that hold messages, in order."""
         self._urgent: set[int] = set()
@@ -59,16 +62,24 @@ class World:
         self._stale: set[int] = set(range(self._fabric))
         """The components whose actions are not known since a state that decides them changed."""
         self._lookers = lookers(network.components)
-        self._depending = [
-            tuple(other for other, (_, seen) in self._lookers.items() if place in seen)
-            for place in range(size)
-        ]
-        """For each component, those that look at it."""
-        self._timed = [
-            (place, component)
+        self._depending: dict[int, list[int]] = {}
+        """For a component that others look at, those others."""
+        for other, (_, seen) in self._lookers.items():
+            for place in seen:
+                self._depending.setdefault(place, []).append(other)
+        self._timed = {
+            place: component
             for place, component in enumerate(network.components)
             if isinstance(component, Timed)
-        ]
+        }
+        self._reached = dict.fromkeys(self._timed, 0)
+        """The moment up to which each timed component knows that time has passed."""
+        self._deadlines: dict[int, int | None] = dict.fromkeys(self._timed)
+        """When something falls due for each timed component, where that is known."""
+        self._agenda: list[tuple[int, int]] = []
+        """A heap of those moments; what the deadlines do not confirm is out of date."""
+        self._undated = set(self._timed)
+        """The timed components whose deadlines are not known since their states changed."""
         self._collectors = {
             place: component
             for place, component in enumerate(network.components)
@@ -96,12 +107,18 @@ class World:
         self._observers.append(observer)
 
     def snapshot(self) -> GlobalState:
-        """Return the whole state of the network, an immutable and hashable value."""
+        """Return the whole state of the network, an immutable and hashable value.
+
+        Components that have not heard yet how late it is (see `elapse`) hear it first.
+        """
+        for place in self._timed:
+            self._catch_up(place)
         return GlobalState(tuple(self._states), tuple(self._queues), self.clock)
 
     def restore(self, snapshot: GlobalState) -> None:
         """Go back (or forth) to a state of this network."""
         self.clock = snapshot.clock
+        self._reached = dict.fromkeys(self._timed, snapshot.clock)
         for place, state in enumerate(snapshot.states):
             if state is not self._states[place]:
                 self._enter(place, state)
@@ -204,6 +221,18 @@ class World:
 
     def advance(self, milliseconds: int) -> tuple[Record, ...]:
         """Let time pass; whatever falls due on the way happens at its moment, in order."""
+        records = self._fall_due(milliseconds)
+        return (*records, *(self._reach(place) for place in self._timed))
+
+    def elapse(self, milliseconds: int) -> tuple[Record, ...]:
+        """Let time pass as `advance` does, but only for those for whom something falls due.
+
+        The others hear how late it is before they next act or take a message, and so do nothing else
+        than they would have done.  Until then their states show the time they heard last.
+        """
+        return tuple(self._fall_due(milliseconds))
+
+    def _fall_due(self, milliseconds: int) -> list[Record]:
         if milliseconds < 0:
             raise PenstockError(f"Time cannot go back by {-milliseconds} ms: advance by a number from 0 up.")
         end = self.clock + milliseconds
@@ -216,24 +245,37 @@ class World:
                 name = self.network.names[again[1]]
                 raise PenstockError(f"{name} is still due at {again[0]} ms after it was advanced there.")
         self.clock = end
-        records += [self._reach(place) for place, _ in self._timed]
-        return tuple(records)
+        return records
 
     def _earliest(self) -> tuple[int, int] | None:
         """Return the next moment at which something falls due, and for whom."""
-        dues = ((timed.deadline(self._states[place]), place) for place, timed in self._timed)
-        return min(((moment, place) for moment, place in dues if moment is not None), default=None)
+        for place in self._undated:
+            deadline = self._timed[place].deadline(self._states[place])
+            if deadline is not None and deadline != self._deadlines[place]:
+                heappush(self._agenda, (deadline, place))
+            self._deadlines[place] = deadline
+        self._undated.clear()
+        while self._agenda:
+            moment, place = self._agenda[0]
+            if self._deadlines[place] == moment:
+                return moment, place
+            heappop(self._agenda)
+        return None
+
+    def _catch_up(self, place: int) -> None:
+        """Let a component hear how late it is, if it has not yet."""
+        if self._reached.get(place, self.clock) < self.clock:
+            self._reach(place)
 
     def _reach(self, place: int) -> Record:
         """Let one component's clock reach the world's."""
         name = self.network.names[place]
         transition = Transition(TIME, name, self.clock)
-        component = self.network.components[place]
-        assert isinstance(component, Timed)
         try:
-            step = component.advance(self._states[place], self.clock)
+            step = self._timed[place].advance(self._states[place], self.clock)
         except Exception as error:
             raise ComponentRaised(name, transition, error) from error
+        self._reached[place] = self.clock
         return self._apply(self.network.settle(transition, place, step, self._queues, self._routes, {}))
 
     def _next(self, choose: Choice | Random, faults: bool) -> Transition | None:
@@ -265,13 +307,21 @@ class World:
 
     def _is_enabled(self, transition: Transition) -> bool:
         verb, node, what = transition
-        if verb == ACT and node != FABRIC:
+        if verb == ACT and node == FABRIC:
+            return self.network.fabric.allows(self._states[self._fabric], str(what))
+        if verb == ACT:
             place = self.network.places.get(node)
-            return place in self._ready_to_act() and transition in self._actions[self.network.places[node]]
+            if place is None or place in self._urgent:
+                return False
+            self._ready_to_act()
+            return transition in self._actions[place]
+        channel = self.network.outlets.get((node, what), -1)
+        if channel < 0 or not self._queues[channel]:
+            return False
         if verb == DELIVER:
-            channel = self.network.outlets.get((node, what), -1)
-            return channel >= 0 and bool(self._queues[channel]) and not self._must_wait(channel)
-        return transition in self._environment()
+            return not self._must_wait(channel)
+        state = self._states[self._fabric]
+        return transition in self.network.channel_faults(state, channel, self._queues[channel])
 
     def _not_enabled(self, transition: Transition) -> str:
         enabled = [str(possible) for possible in self.enabled()]
@@ -283,9 +333,14 @@ class World:
         network, states, queues = self.network, self._states, self._queues
         verb, node, what = transition
         if verb == DELIVER:
-            return self._apply(network.deliver(states, queues, self._routes, network.outlets[node, what]))
+            channel = network.outlets[node, what]
+            route = self._routes[channel]
+            if route is not None:
+                self._catch_up(route[0])
+            return self._apply(network.deliver(states, queues, self._routes, channel))
         if verb in CHANNEL_FAULTS:
             return self._apply(network.suffer(states, queues, transition))
+        self._catch_up(network.places[node])
         return self._apply(network.act(states, queues, self._routes, transition))
 
     # The only places where the run's state changes.
@@ -316,14 +371,21 @@ class World:
 
     def _enter(self, place: int, state: Any) -> None:
         if place == self._fabric:
-            before = self._states[place]
-            if before is None or before.wiring != state.wiring:
-                self._routes = self.network.routes(state)
+            self._rewire(self._states[place], state)
         else:
             self._stale.add(place)
-        if self._depending[place]:
+        if place in self._timed:
+            self._undated.add(place)
+        if place in self._depending:
             self._stale.update(self._depending[place])
         self._states[place] = state
+
+    def _rewire(self, before: FabricState | None, state: FabricState) -> None:
+        if before is None:
+            self._routes = list(self.network.routes(state))
+        elif before.wiring is not state.wiring:
+            for channel, route in self.network.rerouted(before.wiring, state):
+                self._routes[channel] = route
 
     def _fill(self, channel: int, queue: Queue) -> None:
         if bool(queue) != bool(self._queues[channel]):

@@ -115,7 +115,7 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
         case StatsRequest(body=body):
             if session.role == Role.SLAVE and isinstance(body, TableFeaturesRequest) and body.tables:
                 raise Refused(Refusal.IS_SLAVE, "a slave may not change anything")
-            *parts, last = reports.in_parts(reports.answer(turn, body))
+            *parts, last = reports.in_parts(reports.answer(turn, body), turn.version)
             for part in parts:
                 turn.reply(controller, StatsReply(part, more=True, xid=xid))
             turn.reply(controller, StatsReply(last, xid=xid))

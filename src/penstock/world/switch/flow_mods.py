@@ -1,4 +1,4 @@
-"""Changing flow tables: the five flow-mod commands, and entries that time out.
+"""Changing flow tables: the five flow-mod commands.
 
 Numbers of the specification 1.3 §6.4: add replaces an entry of the same priority and match,
 modify changes instructions and keeps counters and timeouts, delete may filter by output.
@@ -138,7 +138,7 @@ def _add(turn: Turn, message: FlowMod) -> None:
     if old is None:
         if message.flags & FlowFlag.CHECK_OVERLAP and table.overlapping(message.priority, message.match):
             raise Refused(Refusal.FLOW_OVERLAP, "another entry of this priority overlaps")
-        size = turn.options.table_size
+        size = turn.table_size
         if size is not None and len(table) >= size:
             raise Refused(Refusal.FLOW_TABLE_FULL, f"table {number} holds {size} entries")
     entry = FlowEntry(
@@ -211,24 +211,3 @@ def remove_users_of_meter(turn: Turn, meter: int) -> None:
     for number in list(turn.state.tables):
         users = [entry for entry in turn.table(number) if UseMeter(meter) in entry.instructions]
         turn.remove_entries(number, users, FlowRemovedReason.DELETE, wish=_METER_DELETE)
-
-
-def due(turn: Turn, number: int, entry: FlowEntry) -> tuple[int, FlowRemovedReason] | None:
-    """Return when an entry times out and why, as things stand."""
-    moments = []
-    if entry.hard_timeout:
-        moments.append((entry.modified + entry.hard_timeout * 1000, FlowRemovedReason.HARD_TIMEOUT))
-    if entry.idle_timeout:
-        used = turn.usage_of(number, entry).used
-        moments.append((used + entry.idle_timeout * 1000, FlowRemovedReason.IDLE_TIMEOUT))
-    return min(moments, key=lambda moment: moment[0], default=None)
-
-
-def expirable(turn: Turn) -> list[tuple[int, FlowEntry]]:
-    """Return the entries that have a timeout, in table order."""
-    return [
-        (number, entry)
-        for number in turn.state.tables
-        for entry in turn.table(number)
-        if entry.idle_timeout or entry.hard_timeout
-    ]

@@ -33,6 +33,11 @@ class FlowEntry:
     modified: int = 0
 
     @property
+    def hard_end(self) -> int:
+        """The moment at which the hard timeout ends, where there is one."""
+        return self.modified + self.hard_timeout * 1000
+
+    @property
     def is_table_miss(self) -> bool:
         """Tell whether this is 1.3's entry for packets that nothing else matches."""
         return self.priority == 0 and not self.match.terms
@@ -60,7 +65,7 @@ def _order(entry: FlowEntry) -> tuple[int, tuple[Term, ...]]:
 class FlowTable:
     """A set of flow entries, as an immutable value."""
 
-    __slots__ = ("_hash", "_subtables", "entries")
+    __slots__ = ("_hash", "_subtables", "_timeouts", "entries")
 
     entries: tuple[FlowEntry, ...]
 
@@ -71,6 +76,7 @@ class FlowTable:
         self.entries = entries
         self._hash: int | None = None
         self._subtables: list[_Subtable] | None = None
+        self._timeouts: tuple[int | None, tuple[FlowEntry, ...]] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FlowTable) and self.entries == other.entries
@@ -101,6 +107,23 @@ class FlowTable:
             if found is not None and (best is None or _order(found) < _order(best)):
                 best = found
         return best
+
+    @property
+    def first_hard_end(self) -> int | None:
+        """The moment at which the first of the hard timeouts ends, if there are any."""
+        return self._timed()[0]
+
+    @property
+    def idle(self) -> tuple[FlowEntry, ...]:
+        """The entries that have an idle timeout."""
+        return self._timed()[1]
+
+    def _timed(self) -> tuple[int | None, tuple[FlowEntry, ...]]:
+        if self._timeouts is None:
+            ends = [entry.hard_end for entry in self.entries if entry.hard_timeout]
+            idle = tuple([entry for entry in self.entries if entry.idle_timeout])
+            self._timeouts = min(ends, default=None), idle
+        return self._timeouts
 
     def _index(self) -> list[_Subtable]:
         by_signature: dict[_Signature, _Subtable] = {}
@@ -141,7 +164,9 @@ class FlowTable:
 
     def without(self, gone: Callable[[FlowEntry], bool]) -> FlowTable:
         """Return this table without the entries that a test picks."""
-        return FlowTable([entry for entry in self.entries if not gone(entry)])
+        table = FlowTable.__new__(FlowTable)
+        table._fill(tuple([entry for entry in self.entries if not gone(entry)]))
+        return table
 
 
 EMPTY_TABLE = FlowTable()

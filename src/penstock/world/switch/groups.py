@@ -61,7 +61,7 @@ class _Lives:
         if bucket.watch_port == PortNo.ANY and bucket.watch_group == ANY_GROUP:
             return True
         if bucket.watch_port == PortNo.CONTROLLER:
-            return any(session.up for session in self._turn.state.sessions.values())
+            return any(session.up and not session.service for session in self._turn.state.sessions.values())
         status = self._turn.state.ports.get(bucket.watch_port)
         return (status is not None and status.usable) or self._group(bucket.watch_group)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from typing import Final
 
 from penstock.openflow.actions import UseMeter
 from penstock.openflow.fields import FIELDS, OPENFLOW_BASIC
@@ -53,6 +54,7 @@ from penstock.openflow.stats import (
     PortStatsRequest,
     QueueRequest,
     Queues,
+    StatsReply,
     StatsReplyBody,
     StatsRequestBody,
     TableFeature,
@@ -63,6 +65,8 @@ from penstock.openflow.stats import (
     Tables,
     TableStats,
 )
+from penstock.openflow.wire import encode
+from penstock.openflow.wire.framing import MAX_LENGTH
 from penstock.world.switch.checks import UNSUPPORTED_FIELDS, check_match
 from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.switch.group_mods import MOST_BANDS, MOST_METERS
@@ -70,7 +74,8 @@ from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import PortUsage, TableUsage, Usage
 from penstock.world.switch.turn import Turn, outputs_to
 
-R = TypeVar("R")
+_LISTS: Final = (Flows, Ports, PortDescs, GroupDescs, GroupCounters, Meters, MeterConfigs, TableFeaturesReply)
+"""The answers that are one list, which may be too long for one message."""
 
 _V10_CAPABILITIES: Final = 0b11000111
 _V13_CAPABILITIES: Final = 0b01001111
@@ -137,27 +142,32 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
             raise Refused(Refusal.BAD_VENDOR, f"vendor {body.experimenter:#x} is unknown")
 
 
-def in_parts(body: StatsReplyBody) -> list[StatsReplyBody]:
-    """Return a body as several of which each surely fits one message; most are one."""
-    match body:
-        case Flows(flows):
-            return [Flows(part) for part in _chunks(flows, 50)]
-        case TableFeaturesReply(tables):
-            return [TableFeaturesReply(part) for part in _chunks(tables, 30)]
-        case GroupDescs(groups):
-            return [GroupDescs(part) for part in _chunks(groups, 50)]
-        case GroupCounters(counters):
-            return [GroupCounters(part) for part in _chunks(counters, 100)]
-        case Ports(ports):
-            return [Ports(part) for part in _chunks(ports, 400)]
-        case PortDescs(descs):
-            return [PortDescs(part) for part in _chunks(descs, 400)]
-        case _:
-            return [body]
+def in_parts(body: StatsReplyBody, version: int) -> list[StatsReplyBody]:
+    """Return a body as several of which each fits one message of a version; most are one."""
+    if not isinstance(body, _LISTS):
+        return [body]
+    (records,) = (getattr(body, field.name) for field in fields(body))
+    if len(records) < 2:
+        return [body]
+    kind: Callable[[tuple[object, ...]], StatsReplyBody] = type(body)
+    return [kind(part) for part in _parts(records, kind, version)]
 
 
-def _chunks(records: tuple[R, ...], size: int) -> list[tuple[R, ...]]:
-    return [records[at : at + size] for at in range(0, max(len(records), 1), size)]
+def _parts(
+    records: tuple[object, ...], kind: Callable[[tuple[object, ...]], StatsReplyBody], version: int
+) -> list[tuple[object, ...]]:
+    """Return records in as few groups, in order, as there must be for each to fit one message."""
+    frame = len(encode(StatsReply(kind(())), version))
+    groups: list[list[object]] = [[]]
+    length = frame
+    for record in records:
+        size = len(encode(StatsReply(kind((record,))), version)) - frame
+        if groups[-1] and length + size > MAX_LENGTH:
+            groups.append([])
+            length = frame
+        groups[-1].append(record)
+        length += size
+    return [tuple(group) for group in groups]
 
 
 def _description(turn: Turn) -> Desc:

@@ -43,7 +43,8 @@ class SwitchOptions:
     `counters` off leaves packets uncounted, which a search wants: otherwise every packet makes a
     new state.  `expiries` is how many entries with a timeout may vanish at a moment of the
     search's choosing.  `table_size` bounds each table.  `buffers` is how many packets the switch
-    keeps for the controller; Open vSwitch keeps none.
+    keeps for the controller; Open vSwitch keeps none.  `services` are those of its controllers who call
+    on it as tools do (see `Session`).
     """
 
     version: int = V13
@@ -53,6 +54,7 @@ class SwitchOptions:
     reorder: Literal["none", "between-barriers"] = "none"
     counters: bool = True
     expiries: int = 0
+    services: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.version not in (V10, V13):
@@ -69,6 +71,10 @@ class SwitchOptions:
             raise PenstockError(f"reorder={self.reorder!r} is unknown: use 'none' or 'between-barriers'.")
 
 
+_DOWN: Final = int(PortConfig.DOWN)
+"""As a plain number, because this is looked at for every packet."""
+
+
 @dataclass(frozen=True, slots=True)
 class PortStatus:
     """What changes about a port."""
@@ -79,7 +85,7 @@ class PortStatus:
     @property
     def usable(self) -> bool:
         """Tell whether frames get through at all."""
-        return self.link and not self.config & PortConfig.DOWN
+        return self.link and not self.config & _DOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,11 @@ DEFAULT_FLOW_REMOVED: Final[Masks] = (0b1111, 0)
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A control session with one controller."""
+    """A control session with one controller.
+
+    A `service` is the session of a tool that called on the switch: as with Open vSwitch it begins with a
+    `miss_send_len` of 0, and is told of nothing it did not ask for until it sets another.
+    """
 
     up: bool = True
     role: int = Role.EQUAL
@@ -157,11 +167,24 @@ class Session:
     packet_in: Masks = DEFAULT_PACKET_IN
     port_status: Masks = DEFAULT_PORT_STATUS
     flow_removed: Masks = DEFAULT_FLOW_REMOVED
+    service: bool = False
 
     def wants(self, masks: Masks, reason: int) -> bool:
         """Tell whether this controller is told of an event that happened for a reason."""
-        return self.up and bool(masks[self.role == Role.SLAVE] >> reason & 1)
+        if not self.up or (self.service and not self.miss_send_len):
+            return False
+        return bool(masks[self.role == Role.SLAVE] >> reason & 1)
 
+
+@dataclass(frozen=True, slots=True)
+class TableFaults:
+    """What is wrong with the flow tables: how many entries they take, how many flow-mods come to nothing."""
+
+    limit: int | None = None
+    ignoring: int = 0
+
+
+SOUND_TABLES: Final = TableFaults()
 
 RuleKey = tuple[int, int, Match]
 """Table, priority and match: what tells one flow entry from another."""
@@ -188,6 +211,7 @@ class SwitchState:
     table_config: FrozenMap[int, int] = field(default_factory=FrozenMap)
     pending: tuple[tuple[str, OpenFlowMessage], ...] = ()
     expiries: int = 0
+    table_faults: TableFaults = SOUND_TABLES
     rule_usage: FrozenMap[RuleKey, Usage] = field(default_factory=FrozenMap)
     port_usage: FrozenMap[int, PortUsage] = field(default_factory=FrozenMap)
     table_usage: FrozenMap[int, TableUsage] = field(default_factory=FrozenMap)

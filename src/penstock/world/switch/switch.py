@@ -4,6 +4,9 @@ It takes frames on its numbered ports, messages of controllers on ports named af
 what the physical world signals on the fabric's port.  Its session with each controller exists
 from the start; one that went down and comes up again begins with a HELLO.
 
+A switch may misbehave when the physical world says so: its tables are limited from one moment on, it
+forgets an entry, it does nothing about flow-mods.  Nobody is told, apart from whoever follows the run.
+
 With `reorder="between-barriers"` flow-mods and packet-outs wait in the state and may be applied
 in any order until a barrier, as the specification allows (§6.2); each application is an action.
 """
@@ -26,8 +29,16 @@ from penstock.openflow.messages import (
 )
 from penstock.world.component import Port, Step
 from penstock.world.frame import Frame
-from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.switch import control, flow_mods, pipeline
+from penstock.world.signals import (
+    FABRIC,
+    Carrier,
+    EntryForgotten,
+    FlowModsIgnored,
+    Power,
+    TableFault,
+    TableLimit,
+)
+from penstock.world.switch import control, expiry, pipeline
 from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.switch.state import PortSpec, PortStatus, Session, SwitchOptions, SwitchState
 from penstock.world.switch.turn import DOWN, Chassis, Turn
@@ -60,14 +71,21 @@ class Switch:
 
     def initial(self) -> SwitchState:
         """Return the state of a switch with empty tables, all links up and its sessions open."""
-        return self._fresh(Session(), PortStatus())
+        return self._fresh(PortStatus(), connected=True)
 
-    def _fresh(self, session: Session, port: PortStatus) -> SwitchState:
+    def _session(self, controller: str, *, up: bool) -> Session:
+        if controller in self.options.services:
+            return Session(up=up, miss_send_len=0, service=True)
+        return Session(up=up)
+
+    def _fresh(self, port: PortStatus, *, connected: bool) -> SwitchState:
         ports = {spec.number: port for spec in self.chassis.ports}
         ports[PortNo.LOCAL] = DOWN
         return SwitchState(
             ports=FrozenMap(ports),
-            sessions=FrozenMap(dict.fromkeys(self.chassis.controllers, session)),
+            sessions=FrozenMap(
+                {name: self._session(name, up=connected) for name in self.chassis.controllers}
+            ),
             expiries=self.options.expiries,
         )
 
@@ -93,7 +111,7 @@ class Switch:
         """Return the entries that may time out now, by the action's name."""
         if not state.expiries or not state.powered:
             return {}
-        found = flow_mods.expirable(Turn(self.chassis, state))
+        found = expiry.expirable(Turn(self.chassis, state))
         return {f"expire {number} {entry.priority} {entry.match}": (number, entry) for number, entry in found}
 
     def act(self, state: SwitchState, action: str) -> Step:
@@ -103,7 +121,7 @@ class Switch:
         if index is not None:
             controller, message = state.pending[index]
             turn.change(pending=state.pending[:index] + state.pending[index + 1 :])
-            control.handle(turn, controller, message)
+            self._handle(turn, controller, message)
             self._drain(turn, controller)
             return turn.finish()
         number, entry = self._expirable(state)[action]
@@ -134,6 +152,15 @@ class Switch:
             if overtakes or behind_barrier or (waiting and isinstance(message, BarrierRequest)):
                 turn.change(pending=_sorted((*turn.state.pending, (controller, message))))
                 return
+        self._handle(turn, controller, message)
+
+    def _handle(self, turn: Turn, controller: str, message: OpenFlowMessage) -> None:
+        """Carry out a message, unless it is a flow-mod that comes to nothing."""
+        faults = turn.state.table_faults
+        if faults.ignoring and isinstance(message, FlowMod):
+            turn.change(table_faults=replace(faults, ignoring=faults.ignoring - 1))
+            turn.note("flow-mod-ignored", message)
+            return
         control.handle(turn, controller, message)
 
     def _drain(self, turn: Turn, controller: str) -> None:
@@ -147,12 +174,24 @@ class Switch:
             for message in waiting[1:]:
                 self._take(turn, controller, message)
 
-    def _signal(self, turn: Turn, signal: Carrier | Power) -> Step:
-        """Hear of the physical world: power, links, control sessions."""
+    def _signal(self, turn: Turn, signal: Carrier | Power | TableFault) -> Step:
+        """Hear of the physical world: power, links, control sessions, what is wrong with the tables."""
         if isinstance(signal, Power):
             # What is connected, the fabric tells next.
-            fresh = self._fresh(Session(up=False), PortStatus(link=False))
-            return Step(replace(fresh, powered=signal.on, now=turn.state.now, expiries=turn.state.expiries))
+            fresh = self._fresh(PortStatus(link=False), connected=False)
+            kept = turn.state
+            return Step(
+                replace(
+                    fresh,
+                    powered=signal.on,
+                    now=kept.now,
+                    expiries=kept.expiries,
+                    table_faults=kept.table_faults,
+                )
+            )
+        if isinstance(signal, TableFault):
+            _misbehave(turn, signal)
+            return turn.finish()
         if not turn.state.powered:
             return Step(turn.state)
         if isinstance(signal.port, int):
@@ -166,33 +205,44 @@ class Switch:
             for item in turn.state.pending
             if item[0] != signal.port or isinstance(item[1], FlowMod | PacketOut)
         )
-        turn.change(sessions=sessions.set(signal.port, Session(up=signal.up)), pending=_sorted(pending))
+        session = self._session(signal.port, up=signal.up)
+        turn.change(sessions=sessions.set(signal.port, session), pending=_sorted(pending))
         if signal.up:
             turn.reply(signal.port, Hello(frozenset({turn.version})))
         return turn.finish()
 
     def deadline(self, state: SwitchState) -> int | None:
         """Return when the next entry times out."""
-        turn = Turn(self.chassis, state)
-        moments = [flow_mods.due(turn, number, entry) for number, entry in flow_mods.expirable(turn)]
-        return min((moment[0] for moment in moments if moment is not None), default=None)
+        return expiry.deadline(Turn(self.chassis, state))
 
     def advance(self, state: SwitchState, now: int) -> Step:
         """Let time pass; entries time out at their moments, in order."""
         turn = Turn(self.chassis, state)
-        while True:
-            moments = [
-                (moment, number, entry)
-                for number, entry in flow_mods.expirable(turn)
-                if (moment := flow_mods.due(turn, number, entry)) is not None and moment[0] <= now
-            ]
-            if not moments:
-                break
-            (when, reason), number, entry = min(moments, key=lambda found: found[0])
-            turn.change(now=max(when, turn.state.now))
-            turn.remove_entries(number, [entry], reason)
+        expiry.expire(turn, now)
         turn.change(now=max(now, turn.state.now))
         return turn.finish()
+
+
+def _misbehave(turn: Turn, fault: TableFault) -> None:
+    """Take in what is wrong with the tables."""
+    faults = turn.state.table_faults
+    match fault:
+        case TableLimit(entries):
+            turn.change(table_faults=replace(faults, limit=entries))
+        case FlowModsIgnored(count):
+            turn.change(table_faults=replace(faults, ignoring=count))
+        case EntryForgotten(number):
+            there = [(table, entry) for table in turn.state.tables for entry in turn.table(table)]
+            if 0 < number <= len(there):
+                _forget(turn, *there[number - 1])
+
+
+def _forget(turn: Turn, table: int, entry: FlowEntry) -> None:
+    """Lose an entry without telling any controller."""
+    key = (table, entry.priority, entry.match)
+    turn.put_table(table, turn.table(table).without(lambda other: other is entry))
+    turn.change(rule_usage=turn.state.rule_usage.without(key))
+    turn.note("rule-removed", table, entry, "forgotten")
 
 
 Pending = tuple[tuple[str, OpenFlowMessage], ...]

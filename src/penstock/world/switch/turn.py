@@ -111,6 +111,12 @@ class Turn:
             if wants(session):
                 self.sends.append(Send(name, message(session)))
 
+    @property
+    def table_size(self) -> int | None:
+        """How many entries a table takes: as it was built, or fewer where that went wrong."""
+        built, limit = self.options.table_size, self.state.table_faults.limit
+        return limit if built is None or (limit is not None and limit < built) else built
+
     def table(self, number: int) -> FlowTable:
         """Return a flow table."""
         return self.state.tables.get(number, EMPTY_TABLE)
@@ -151,17 +157,25 @@ class Turn:
         `wish` is the reason that a controller must have asked for, where it is not the one told.
         """
         gone = list(entries)
-        if not gone:
-            return
         for entry in gone:
-            self.note("rule-removed", table, entry, reason.name.lower())
-            if entry.flags & FlowFlag.SEND_FLOW_REM:
-                self._tell_removed(table, entry, reason, reason if wish is None else wish)
-        keys = [(table, entry.priority, entry.match) for entry in gone]
-        leaving = {(entry.priority, entry.match) for entry in gone}
+            self.tell_removal(table, entry, reason, wish)
+        if gone:
+            self.drop_entries(table, gone)
+
+    def tell_removal(
+        self, table: int, entry: FlowEntry, reason: FlowRemovedReason, wish: int | None = None
+    ) -> None:
+        """Tell whoever asked to be told that a flow entry goes, before it is dropped."""
+        self.note("rule-removed", table, entry, reason.name.lower())
+        if entry.flags & FlowFlag.SEND_FLOW_REM:
+            self._tell_removed(table, entry, reason, reason if wish is None else wish)
+
+    def drop_entries(self, table: int, entries: Iterable[FlowEntry]) -> None:
+        """Take flow entries out of a table, and what they counted, without a word."""
+        leaving = {(entry.priority, entry.match) for entry in entries}
         kept = self.table(table)
         self.put_table(table, kept.without(lambda entry: (entry.priority, entry.match) in leaving))
-        self.change(rule_usage=self.state.rule_usage.without(*keys))
+        self.change(rule_usage=self.state.rule_usage.without(*((table, *rule) for rule in leaving)))
 
     def _tell_removed(self, table: int, entry: FlowEntry, reason: FlowRemovedReason, wish: int) -> None:
         usage = self.usage_of(table, entry)

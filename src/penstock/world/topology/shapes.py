@@ -25,7 +25,7 @@ from penstock.errors import PenstockError
 from penstock.world.topology.builder import TopologyBuilder
 from penstock.world.topology.value import Topology
 
-MAX_SIZE = 50_000
+MAX_SIZE = 120_000
 """The most hosts, switches and links together that a named shape may have."""
 
 

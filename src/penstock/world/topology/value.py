@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from penstock.addresses import ipv4_text, mac_text
@@ -80,14 +80,20 @@ class Topology:
     hosts: tuple[HostNode, ...]
     switches: tuple[SwitchNode, ...]
     links: tuple[Link, ...]
+    _hosts: dict[str, HostNode] = field(init=False, repr=False, compare=False)
+    _switches: dict[str, SwitchNode] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hosts", {node.name: node for node in self.hosts})
+        object.__setattr__(self, "_switches", {node.name: node for node in self.switches})
 
     def host(self, name: str) -> HostNode:
         """Return the host of that name."""
-        return _named("host", name, self.hosts)
+        return _named("host", name, self._hosts)
 
     def switch(self, name: str) -> SwitchNode:
         """Return the switch of that name."""
-        return _named("switch", name, self.switches)
+        return _named("switch", name, self._switches)
 
     def with_port(self, switch: str, port: int) -> Topology:
         """Return this network with a port, wired or not, on a switch."""
@@ -139,11 +145,10 @@ def _count(number: int, word: str) -> str:
 _Node = TypeVar("_Node", HostNode, SwitchNode)
 
 
-def _named(kind: str, name: str, nodes: tuple[_Node, ...]) -> _Node:
-    for node in nodes:
-        if node.name == name:
-            return node
-    known = ", ".join(node.name for node in nodes[:8]) + (", …" if len(nodes) > 8 else "")
+def _named(kind: str, name: str, nodes: dict[str, _Node]) -> _Node:
+    if name in nodes:
+        return nodes[name]
+    known = ", ".join(list(nodes)[:8]) + (", …" if len(nodes) > 8 else "")
     raise PenstockError(
         f"There is no {kind} named {name!r}: this topology's {kind} names are {known or 'none'}."
     )
