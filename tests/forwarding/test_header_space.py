@@ -1,0 +1,125 @@
+"""Cubes are sets of headers, kinds divide the packets there are, and frames say what headers say."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.forwarding.frames import frame_of
+from penstock.forwarding.header_space import (
+    Cube,
+    cube_of,
+    fields_of,
+    header_of,
+    is_within,
+    less,
+    match_of,
+    meet,
+    overlap,
+    pulled_back,
+)
+from penstock.forwarding.kinds import KINDS, Kind, kind_of, usual_header
+from penstock.forwarding.searching import Outside, Search
+from penstock.openflow.match import Match
+from penstock.world.switch.headers import read
+
+SETTINGS = settings(max_examples=150, deadline=None, derandomize=True)
+BITS = 5
+ALL = range(1 << BITS)
+numbers = st.integers(0, (1 << BITS) - 1)
+cubes = st.tuples(numbers, numbers).map(lambda pair: (pair[0] & pair[1], pair[1]))
+
+
+def headers(cube: Cube) -> set[int]:
+    return {header for header in ALL if header & cube[1] == cube[0]}
+
+
+@SETTINGS
+@given(cubes, cubes)
+def test_cubes_meet_and_part_as_sets_do(a: Cube, b: Cube):
+    both = meet(a, b)
+    assert (headers(both) if both is not None else set()) == headers(a) & headers(b)
+    assert overlap(a, b) == bool(headers(a) & headers(b))
+    assert is_within(a, b) == (headers(a) <= headers(b))
+    pieces = [headers(piece) for piece in less(a, b)]
+    assert set().union(*pieces) == headers(a) - headers(b)
+    assert sum(map(len, pieces)) == len(headers(a) - headers(b))
+
+
+@SETTINGS
+@given(cubes, cubes)
+def test_what_a_write_brings_into_a_cube_is_a_cube(cube: Cube, write: Cube):
+    values, written = write
+    before = pulled_back(cube, written, values)
+    expected = {header for header in ALL if header & ~written | values in headers(cube)}
+    assert (headers(before) if before is not None else set()) == expected
+
+
+def test_a_match_is_the_cube_of_the_headers_it_accepts():
+    match = Match.of(eth_type=0x0800, ipv4_dst="10.0.0.0/8", tcp_dst=80)
+    value, mask = cube_of(match)
+    inside = header_of({"eth_type": 0x0800, "ipv4_dst": 0x0A010203, "tcp_dst": 80})
+    assert inside & mask == value
+    assert header_of({"eth_type": 0x0800, "ipv4_dst": 0x0B010203, "tcp_dst": 80}) & mask != value
+    assert match_of((value, mask)) == match
+    assert fields_of(inside) == {"eth_type": 0x0800, "ipv4_dst": 0x0A010203, "tcp_dst": 80}
+
+
+@st.composite
+def packets(draw: st.DrawFn) -> tuple[Kind, int]:
+    """Draw a packet of some kind, with a few bits of its fields at random."""
+    kind = draw(st.sampled_from(KINDS))
+    bits = draw(st.integers(0, (1 << 64) - 1))
+    value, mask = kind.cube
+    noise = sum(bits << shift for shift in range(0, 1400, 64))
+    spread = usual_header(1, 0x0A000001) ^ (noise & draw(st.sampled_from((0, -1, noise >> 7))))
+    header = Search().find((value, mask), (Outside(kind.holes),), spread)
+    assert header is not None
+    return kind, header
+
+
+@SETTINGS
+@given(packets())
+def test_a_switch_reads_in_a_frame_the_header_it_was_made_from(packet: tuple[Kind, int]):
+    kind, header = packet
+    seen = read(frame_of(header))
+    fields = {name: value for name, value in seen.fields.items() if name not in ("nw_ttl", "mpls_ttl")}
+    assert fields == fields_of(header)
+    assert not seen.fragment
+    assert kind_of(header) == kind
+
+
+@SETTINGS
+@given(packets())
+def test_no_packet_is_of_two_kinds(packet: tuple[Kind, int]):
+    _, header = packet
+    matching = [
+        kind
+        for kind in KINDS
+        if header & kind.cube[1] == kind.cube[0]
+        and not any(header & hole[1] == hole[0] for hole in kind.holes)
+    ]
+    assert len(matching) == 1
+
+
+def test_there_is_no_packet_with_fields_of_two_protocols():
+    impossible = Match.of(arp_op=1, tcp_dst=80)
+    assert Search().find(cube_of(impossible), (), usual_header(1, 1)) is None
+    possible = Match.of(ipv4_dst="10.0.0.1", tcp_dst=80)
+    found = Search().find(cube_of(possible), (), usual_header(1, 1))
+    assert found is not None
+    assert fields_of(found)["eth_type"] == 0x0800
+    assert fields_of(found)["ip_proto"] == 6
+
+
+@SETTINGS
+@given(st.lists(cubes, max_size=8), cubes)
+def test_a_search_finds_a_packet_exactly_where_holes_leave_one(holes: list[Cube], cube: Cube):
+    exact = cube_of(Match.of(eth_type=0x9000))
+    shift = cube_of(Match.of(eth_src=(1, 1)))[1].bit_length() - 1
+    wanted = exact[0] | cube[0] << shift, exact[1] | cube[1] << shift
+    taken = tuple((value << shift, mask << shift) for value, mask in holes)
+    found = Search().find(wanted, (Outside(taken),), 0)
+    left = headers(cube).difference(*map(headers, holes))
+    assert (found is not None) == bool(left)
+    assert found is None or found >> shift & max(ALL) in left
