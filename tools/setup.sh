@@ -8,6 +8,8 @@
 #
 # The sources of Ryu are fetched into .cache, for its own apps: Ryu itself does not install on today's
 # Pythons, and even to look at it pip needs an old setuptools, which is put into a temporary folder.
+# Faucet, which live runs are tested with, gets a virtual environment of its own there, since it wants
+# another os-ken.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,11 +17,17 @@ oldest_python="3.11"
 package_list="tools/debian-packages.txt"
 stamp=".venv/.penstock-setup"
 ryu="ryu-4.34"
+faucet="faucet-1.10.12"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 stop() {
     say "$*"
     exit 1
+}
+# A part that only some tests need: people go without it, in CI nothing may be missing.
+do_without() {
+    if [[ "${CI:-}" == true || "${CI:-}" == 1 ]]; then stop "$*"; fi
+    say "$*"
 }
 
 # A second run waits for the first, then finds its work done.
@@ -111,13 +119,33 @@ fetch_ryu() {
         mv "$work/$ryu" ".cache/$ryu"
     else
         tail -n 3 "$work/log" >&2
-        say "the sources of $ryu could not be fetched, so what runs Ryu's own apps (ryu.app.*) is missing:" \
+        rm -rf "$work"
+        do_without "the sources of $ryu could not be fetched, so what runs Ryu's own apps (ryu.app.*) is missing:" \
             "unpack $ryu.tar.gz from PyPI into .cache/$ryu, or run make setup again."
     fi
     rm -rf "$work"
+}
+
+install_faucet() {
+    local home=".cache/$faucet"
+    if [[ -f "$home/.penstock-setup" ]]; then return; fi
+    say "installing $faucet into an environment of its own, which takes about a minute"
+    rm -rf "$home"
+    mkdir -p "$home"
+    if "$python" -m venv "$home" >"$home.log" 2>&1 &&
+        "$home/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
+            "${faucet/-/==}" >>"$home.log" 2>&1; then
+        touch "$home/.penstock-setup"
+        rm "$home.log"
+    else
+        tail -n 3 "$home.log" >&2
+        rm -rf "$home" "$home.log"
+        do_without "$faucet could not be installed, so live runs with it are not tested: run make setup again."
+    fi
 }
 
 choose_python
 install_packages
 make_venv
 fetch_ryu
+install_faucet

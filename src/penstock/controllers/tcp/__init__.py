@@ -1,0 +1,1 @@
+"""Controllers of any kind as the real processes they are, over real OpenFlow sockets."""

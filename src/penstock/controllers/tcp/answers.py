@@ -1,0 +1,69 @@
+"""Whether controllers answer: each question is an echo request, due within a time.
+
+A question that we ourselves made pointless, by hanging up, is withdrawn; one on which the controller hung
+up, or that it let lie, counts as unanswered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import NamedTuple
+
+from penstock.controllers.tcp.line import Line
+
+
+class _Question(NamedTuple):
+    after: str
+    line: str
+    due: float
+
+
+class Answers:
+    """The questions that are open, and what became of the others."""
+
+    def __init__(self, limit_s: float) -> None:
+        self.answered = 0
+        """How many were answered in time."""
+        self.unanswered: list[str] = []
+        """What the others were asked after, each with the session."""
+        self._limit_s = limit_s
+        self._open: dict[asyncio.Future[bool], _Question] = {}
+
+    def ask(self, line: Line, after: str) -> None:
+        """Ask on a line whether the controller has heard what we sent before."""
+        if line.session is not None:
+            answer = line.session.ask()
+            self._open[answer] = _Question(after, line.name, time.monotonic() + self._limit_s)
+            answer.add_done_callback(self._note)
+
+    def _note(self, answer: asyncio.Future[bool]) -> None:
+        question = self._open.pop(answer, None)
+        if question is not None:
+            if answer.result():
+                self.answered += 1
+            else:
+                self._miss(question)
+
+    def _miss(self, question: _Question) -> None:
+        self.unanswered.append(f"{question.after} ({question.line})")
+
+    def withdraw(self, line: Line) -> None:
+        """Expect no more answers on a line that we hang up."""
+        self._open = {answer: asked for answer, asked in self._open.items() if asked.line != line.name}
+
+    def expire(self) -> None:
+        """Count those as unanswered whose time is over."""
+        now = time.monotonic()
+        for answer, question in list(self._open.items()):
+            if now > question.due:
+                del self._open[answer]
+                self._miss(question)
+
+    async def settle(self, limit_s: float) -> None:
+        """Wait for the open questions for a while; whatever is still open then is unanswered."""
+        if self._open:
+            await asyncio.wait(set(self._open), timeout=min(limit_s, self._limit_s))
+        for question in self._open.values():
+            self._miss(question)
+        self._open.clear()

@@ -1,0 +1,153 @@
+"""Everything of a network that is outside the model: the controllers' processes and the lines to them.
+
+It knows nothing of the model; it tells its `Observer` what happens, and does what it is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from penstock.controllers.tcp.activity import activity
+from penstock.controllers.tcp.answers import Answers
+from penstock.controllers.tcp.line import Line
+from penstock.controllers.tcp.process import ControllerProcess, Program
+from penstock.controllers.tcp.session import Patience
+from penstock.controllers.tcp.tags import Tags
+from penstock.controllers.tcp.tls import Tls
+from penstock.openflow.messages import OpenFlowMessage
+
+HOST: Final = "127.0.0.1"
+
+_IDLE: Final = 0.1
+"""Which part of a processor a controller may use that has nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A controller's program, and how its switches talk to it where that is not in the clear."""
+
+    program: Program
+    tls: Tls | None = None
+
+
+class Observer(Protocol):
+    """Who is told what happens outside."""
+
+    def came_up(self, line: Line) -> None:
+        """A line is connected."""
+
+    def heard(self, line: Line, message: OpenFlowMessage) -> None:
+        """A controller said something to a switch."""
+
+    def went_down(self, line: Line) -> None:
+        """A line is no longer connected, and not by our doing."""
+
+    def logged(self, controller: str, text: str) -> None:
+        """A controller printed a line, or there is something to say of it."""
+
+    def ended(self, controller: str) -> None:
+        """A controller's process is gone."""
+
+
+class Outside:
+    """The processes, and a line from each switch to each of them."""
+
+    def __init__(
+        self,
+        remotes: Sequence[Remote],
+        switches: Sequence[str],
+        version: int,
+        observer: Observer,
+        *,
+        folder: Path,
+        answer_s: float,
+        patience: Patience,
+    ) -> None:
+        self.answers = Answers(answer_s)
+        self.processes: dict[str, ControllerProcess] = {}
+        self.lines: dict[str, Line] = {}
+        self._observer = observer
+        self._tags: dict[str, Tags] = {}
+        for remote in remotes:
+            program = remote.program
+            context = remote.tls.context() if remote.tls is not None else None
+            self._tags[program.name] = Tags()
+            self.processes[program.name] = self._process(program, folder)
+            for switch in switches:
+                line = Line(
+                    switch,
+                    program.name,
+                    version,
+                    (HOST, program.port),
+                    on_up=observer.came_up,
+                    on_message=self._heard,
+                    on_refused=self._refused,
+                    on_down=observer.went_down,
+                    context=context,
+                    patience=patience,
+                )
+                self.lines[line.name] = line
+
+    def _process(self, program: Program, folder: Path) -> ControllerProcess:
+        name = program.name
+        return ControllerProcess(
+            program,
+            log=folder / f"{name}.log",
+            on_line=lambda text: self._observer.logged(name, text),
+            on_end=lambda: self._observer.ended(name),
+        )
+
+    async def start(self) -> None:
+        """Start all controllers, and wait until all listen."""
+        await _all(process.start() for process in self.processes.values())
+
+    async def stop(self) -> None:
+        """Hang up everywhere and end all controllers."""
+        for line in self.lines.values():
+            line.drop()
+        await _all(process.stop() for process in self.processes.values())
+
+    def lines_of(self, *, switch: str | None = None, controller: str | None = None) -> list[Line]:
+        """Return the lines of a switch or a controller."""
+        return [
+            line
+            for line in self.lines.values()
+            if switch in (None, line.switch) and controller in (None, line.controller)
+        ]
+
+    def drop(self, lines: Iterable[Line]) -> None:
+        """Hang up, and expect no more answers there."""
+        for line in lines:
+            self.answers.withdraw(line)
+            line.drop()
+
+    def send(self, line: Line, message: OpenFlowMessage) -> None:
+        """Send what a switch says, if the line is connected."""
+        if line.session is not None:
+            self._tags[line.controller].hand_over(message)
+            line.session.send(message)
+
+    def _heard(self, line: Line, message: OpenFlowMessage) -> None:
+        self._observer.heard(line, self._tags[line.controller].take_back(message))
+
+    def _refused(self, line: Line, text: str) -> None:
+        self._observer.logged(line.controller, f"{line.name}: {text}")
+
+    async def rest(self, seconds: float) -> bool:
+        """Tell whether, for so long, no controller has anything to do."""
+        ours = [each for process in self.processes.values() for each in process.processes()]
+        before = activity(ours)
+        await asyncio.sleep(seconds)
+        after = activity(ours)
+        return not after.at_work and after.used_ns - before.used_ns < _IDLE * seconds * 1e9
+
+
+async def _all(work: Iterable[Awaitable[None]]) -> None:
+    """Do things at the same time; if one fails, wait for the others and tell of the first failure."""
+    for result in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result

@@ -1,0 +1,262 @@
+"""The switch's end of a control connection: bytes to messages and back, and signs of life.
+
+A session hands over what the controller says as messages.  What cannot be read is answered at once with the
+error that a real switch sends; as with Open vSwitch, a peer whose first message is no greeting, or whose
+stream cannot be cut into messages, is hung up on.  Whether the versions fit is for the switch to say,
+once the greeting reaches it; its refusal is the last thing that is sent.
+
+Echo requests serve twice.  After a silence the session asks whether anybody is there, and gives up without
+an answer; and whoever drives the network may `ask` at any moment, to learn when the controller has taken in
+everything sent before.  Their answers never reach the switch, which did not ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.errors import PenstockError
+from penstock.openflow.messages import EchoReply, EchoRequest, Error, Hello, OpenFlowMessage
+from penstock.openflow.refusals import Refused
+from penstock.openflow.wire import decode, encode
+from penstock.openflow.wire.framing import HEADER, Framer
+from penstock.openflow.wire.hello import HELLO_TYPE
+
+ERROR_TYPE: Final = 1
+QUOTED: Final = 64
+"""How many bytes of a refused message go into the error."""
+
+_HELLO_FAILED: Final = 0
+_OWN_XIDS: Final = 0xFE000000
+"""Where the numbers of our own echo requests begin; no switch of ours sends any."""
+
+_VERSION_NAMES: Final = {1: "1.0", 2: "1.1", 3: "1.2", 4: "1.3", 5: "1.4", 6: "1.5"}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """When to ask whether a controller is there, and when to give up, in seconds."""
+
+    idle_s: float = 5.0
+    dead_s: float = 5.0
+    greeting_s: float = 10.0
+    """How long a controller may take to greet."""
+
+
+class ControlSession(asyncio.Protocol):
+    """One connection of one switch with one controller, from the moment it is up.
+
+    `on_message` is given each message that the switch is to hear, `on_refused` what was wrong with others,
+    `on_close` is called once when the connection is over, by whomever; `reason` then says why.
+    """
+
+    def __init__(
+        self,
+        version: int,
+        *,
+        on_message: Callable[[OpenFlowMessage], None],
+        on_close: Callable[[], None],
+        on_refused: Callable[[str], None] = lambda _: None,
+        patience: Patience = Patience(),  # noqa: B008 - a value
+    ) -> None:
+        self.version = version
+        self.greeting: Hello | None = None
+        """What the controller greeted with, once it has."""
+        self.reason = ""
+        """Why the connection is over."""
+        self._on_message, self._on_close, self._on_refused = on_message, on_close, on_refused
+        self._patience = patience
+        self._framer = Framer()
+        self._first = b""
+        self._transport: asyncio.Transport | None = None
+        self._loop = asyncio.get_running_loop()
+        self._heard, self._probed = 0.0, False
+        """When anything was heard last, and whether we have asked since."""
+        self._asked: dict[int, asyncio.Future[bool]] = {}
+        self._questions = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything can be sent."""
+        return self._transport is not None
+
+    # Sending.
+
+    def send(self, message: OpenFlowMessage) -> None:
+        """Send a message; a refused greeting is the end of the session."""
+        if self._transport is None:
+            return
+        self._transport.write(encode(message, self.version))
+        if isinstance(message, Error) and message.type == _HELLO_FAILED:
+            self.close(f"speaks {self._spoken()}, the switches {_version_text(self.version)}")
+
+    def ask(self) -> asyncio.Future[bool]:
+        """Send an echo request; the answer is whether it was answered before the session ended."""
+        answer: asyncio.Future[bool] = self._loop.create_future()
+        if self._transport is None:
+            answer.set_result(False)
+            return answer
+        xid = _OWN_XIDS | self._questions & 0xFFFFFF
+        self._questions += 1
+        self._asked[xid] = answer
+        self.send(EchoRequest(xid=xid))
+        return answer
+
+    def close(self, reason: str) -> None:
+        """Hang up."""
+        if self._transport is None:
+            return
+        self.reason = reason
+        transport, self._transport = self._transport, None
+        if self._timer is not None:
+            self._timer.cancel()
+        transport.close()
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_result(False)
+        self._asked.clear()
+        self._on_close()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; the controller's greeting is due."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        plain = transport.get_extra_info("socket")
+        if plain is not None and plain.family in (socket.AF_INET, socket.AF_INET6):
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._heard = self._loop.time()
+        self._timer = self._loop.call_later(self._patience.greeting_s, self._expect_greeting)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Notice that the controller hung up, or the connection broke."""
+        broken = exc is not None and not isinstance(exc, ConnectionError)
+        self.close(f"broke the connection ({exc})" if broken else self.reason or "hung up")
+
+    def eof_received(self) -> bool:
+        """Notice that the controller has nothing more to say: then neither have we."""
+        self.close(self.reason or "hung up")
+        return False
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; every message that is whole goes on its way."""
+        self._heard, self._probed = self._loop.time(), False
+        if self.greeting is None and len(self._first) < HEADER.size:
+            self._first = (self._first + data)[: HEADER.size]
+            if not _may_begin(self._first):
+                self.close(f"sent {self._first.hex(' ')} where a greeting was due, which is no OpenFlow")
+                return
+        try:
+            messages = self._framer.feed(data)
+            for message in messages:
+                if self._transport is not None:
+                    self._take(message)
+            if self._framer.broken is not None:
+                raise self._framer.broken
+        except Refused as refused:
+            self.close(f"sent bytes that are no messages ({str(refused).rstrip('.')})")
+
+    # Messages.
+
+    def _take(self, data: bytes) -> None:
+        try:
+            message = decode(data, self.version, at_switch=True)
+        except Refused as refused:
+            self._refuse(data, refused)
+            return
+        match message:
+            case Hello():
+                self._greet(message)
+            case EchoReply() if message.xid in self._asked:
+                answer = self._asked.pop(message.xid)
+                if not answer.done():
+                    answer.set_result(True)
+                return
+            case Error() if self.greeting is None or message.type == _HELLO_FAILED:
+                said = message.data.decode("ascii", errors="ignore").strip("\0 ")
+                self.reason = f"refused the greeting ({message.name(self.version)}{': ' * bool(said)}{said})"
+        if self.greeting is not None:
+            self._on_message(message)
+
+    def _refuse(self, data: bytes, refused: Refused) -> None:
+        """Answer what cannot be read, unless it is an error itself."""
+        _, number, _, xid = HEADER.unpack_from(data)
+        self._on_refused(str(refused))
+        if number != ERROR_TYPE:
+            kind, code = refused.refusal.code(self.version)
+            self.send(Error(kind, code, data[:QUOTED], xid=xid))
+
+    def _greet(self, greeting: Hello) -> None:
+        if self.greeting is None:
+            self.greeting = greeting
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_later(self._patience.idle_s, self._look_after)
+
+    def _spoken(self) -> str:
+        """Return the versions that the controller greeted with, in words."""
+        if self.greeting is None:
+            return "another OpenFlow version"
+        versions = self.greeting.versions or {self.greeting.version}
+        return "only OpenFlow " + " and ".join(_VERSION_NAMES.get(one, str(one)) for one in sorted(versions))
+
+    # Signs of life.
+
+    def _expect_greeting(self) -> None:
+        self.close(f"did not greet within {self._patience.greeting_s:g} seconds")
+
+    def _look_after(self) -> None:
+        """Ask after a silence, once; hang up when even that gets no answer."""
+        idle, last = self._patience.idle_s, self._patience.idle_s + self._patience.dead_s
+        silence = self._loop.time() - self._heard
+        if silence >= last:
+            self.close(f"answered nothing for {silence:.1f} seconds")
+            return
+        if silence >= idle and not self._probed:
+            self._probed = True
+            self.ask()
+        wait = min(idle, last - silence) if silence >= idle else idle - silence
+        self._timer = self._loop.call_later(max(wait, 0.01), self._look_after)
+
+
+async def connect(
+    make: Callable[[], ControlSession],
+    address: tuple[str, int],
+    *,
+    context: ssl.SSLContext | None = None,
+    limit_s: float = 10.0,
+    pause_s: float = 0.05,
+) -> ControlSession:
+    """Connect a session, trying again for a while where nobody answers.
+
+    What an error says is what a controller did, to follow its name.
+    """
+    loop = asyncio.get_running_loop()
+    limit = loop.time() + limit_s
+    while True:
+        try:
+            async with asyncio.timeout_at(limit):
+                _, session = await loop.create_connection(make, *address, ssl=context)
+            return session
+        except (OSError, TimeoutError) as error:
+            if loop.time() + pause_s > limit or isinstance(error, ssl.SSLError):
+                why = error.strerror or str(error) or "no answer"
+                raise PenstockError(f"could not be reached ({why.rstrip('.')})") from None
+        await asyncio.sleep(pause_s)
+
+
+def _may_begin(data: bytes) -> bool:
+    """Tell whether these may be the first bytes of a greeting, or of an error in its place."""
+    if len(data) > 1 and data[1] not in (HELLO_TYPE, ERROR_TYPE):
+        return False
+    return data[0] in _VERSION_NAMES
+
+
+def _version_text(version: int) -> str:
+    return _VERSION_NAMES[version]

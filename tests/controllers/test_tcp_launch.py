@@ -1,0 +1,120 @@
+"""os-ken and Ryu apps run as controllers of their own, with os-ken's real threads and sockets."""
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.controllers.tcp import ports
+from penstock.controllers.tcp.process import ControllerProcess, Program
+from penstock.controllers.tcp.session import ControlSession, connect
+from penstock.openflow.messages import V10, V13, Error, FeaturesRequest, Hello, OpenFlowMessage
+from tcp_lab import nothing_left, until
+
+LAUNCH = (sys.executable, "-m", "penstock.controllers.launch")
+
+APP = """\
+from ryu.base import app_manager
+from ryu.controller import ofp_event
+from ryu.controller.handler import HANDSHAKE_DISPATCHER, set_ev_cls
+from ryu.lib import hub
+from ryu.ofproto import ofproto_v1_3
+
+class Greeter(app_manager.RyuApp):
+    OFP_VERSIONS = [ofproto_v1_3.OFP_VERSION]
+
+    @set_ev_cls(ofp_event.EventOFPHello, HANDSHAKE_DISPATCHER)
+    def greeted(self, event):
+        print("greeted by", event.msg.version, "on", hub.HUB_TYPE)
+"""
+
+
+def launched(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*LAUNCH, *words], capture_output=True, text=True, timeout=60)
+
+
+def converse(folder: Path, version: int, *options: str) -> tuple[list[OpenFlowMessage], list[str]]:
+    """Launch the little app, greet it in a version, and return what it said and printed."""
+    (folder / "greeter.py").write_text(APP)
+    program = Program("c0", (*LAUNCH, "greeter.py", "--port", "{port}", *options), ports.free_port(), folder)
+    heard: list[OpenFlowMessage] = []
+    lines: list[str] = []
+    over: list[bool] = []
+    process = ControllerProcess(program, on_line=lines.append)
+
+    async def run() -> None:
+        await process.start()
+        try:
+            session = await connect(
+                lambda: ControlSession(version, on_message=heard.append, on_close=lambda: over.append(True)),
+                ("127.0.0.1", program.port),
+            )
+            session.send(Hello(frozenset({version})))
+            await until(lambda: over or len(heard) > 1, "the app had answered")
+            await until(lambda: any("greeted" in line for line in lines) or over, "the app had printed")
+            session.close("was hung up on")
+        finally:
+            await process.stop()
+
+    with nothing_left(program):
+        asyncio.run(run())
+    return heard, lines
+
+
+@pytest.mark.parametrize("hub", ["native", "eventlet"])
+def test_an_app_in_a_file_talks_to_a_switch(hub: str, tmp_path: Path) -> None:
+    heard, lines = converse(tmp_path, V13, "--hub", hub)
+    assert [type(message) for message in heard] == [Hello, FeaturesRequest]
+    assert f"greeted by 4 on {hub}" in lines
+
+
+def test_an_app_refuses_a_version_that_it_does_not_speak(tmp_path: Path) -> None:
+    heard, _ = converse(tmp_path, V10)
+    assert isinstance(heard[0], Hello) and heard[0].version == V13
+    assert not any(isinstance(message, FeaturesRequest) for message in heard)
+    assert all(isinstance(message, Error) for message in heard[1:])
+
+
+def test_an_app_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    told = launched("no_such_app")
+    assert told.returncode == 2
+    assert told.stderr == "no_such_app cannot be imported (No module named 'no_such_app'): check its name.\n"
+    told = launched(str(tmp_path / "nothing.py"))
+    assert told.returncode == 2
+    assert told.stderr == f"There is no file {tmp_path / 'nothing.py'}: check the path of the app.\n"
+
+
+def test_a_file_without_an_app_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "empty_app.py").write_text("x = 1\n")
+    told = launched(str(tmp_path / "empty_app.py"))
+    assert told.returncode == 2
+    assert told.stderr.startswith("empty_app has no app in it")
+
+
+def test_an_option_that_os_ken_does_not_know_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "greeter.py").write_text(APP)
+    told = launched(str(tmp_path / "greeter.py"), "--frobnicate")
+    assert told.returncode == 2
+    assert told.stderr.splitlines()[-1] == "os-ken does not know what --frobnicate means: see above."
+
+
+def test_a_port_that_is_taken_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "greeter.py").write_text(APP)
+    first = Program("c0", (*LAUNCH, "greeter.py", "--port", "{port}"), ports.free_port(), tmp_path)
+    second: list[subprocess.CompletedProcess[str]] = []
+
+    async def run() -> None:
+        process = ControllerProcess(replace(first, patience_s=60))
+        await process.start()
+        try:
+            arguments = (str(tmp_path / "greeter.py"), "--port", str(first.port))
+            second.append(await asyncio.to_thread(launched, *arguments))
+        finally:
+            await process.stop()
+
+    asyncio.run(run())
+    assert second[0].returncode == 1
+    assert second[0].stderr.splitlines()[-1] == f"The server on port {first.port} has ended."
