@@ -1,13 +1,26 @@
-"""A trace says of each step what caused it, also where wires misbehave."""
+"""A trace says of each step what caused it, also where wires misbehave, and is read with suspicion."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from penstock.controllers.static import StaticController
-from penstock.trace import lines_of
+from penstock.errors import PenstockError
+from penstock.trace import (
+    Causality,
+    FindingLine,
+    InputLine,
+    LogLine,
+    TraceWriter,
+    Verdict,
+    lines_of,
+    read_trace,
+)
 from penstock.world.assembly import build_network
 from penstock.world.faults import Faults
 from penstock.world.hosts import host
@@ -35,3 +48,91 @@ def test_a_delivery_is_caused_by_the_step_that_sent_what_it_delivers(seed: int) 
         sent = [send for cause in line.causes for send in lines[cause - 1].sends]
         assert f"{channel} {line.message}" in sent, line
     assert any(line.transition.startswith(("drop", "duplicate", "reorder")) for line in lines)
+
+
+HEADER = {"format": "penstock-trace", "version": 1, "scenario": {}, "folder": "."}
+
+
+FRAME = {"wire": "00ff", "version": 0}
+
+
+def trace_of(folder: Path, *lines: object) -> Path:
+    path = folder / "some.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (HEADER, *lines)))
+    return path
+
+
+def test_all_kinds_of_lines_are_read(tmp_path: Path) -> None:
+    path = trace_of(
+        tmp_path,
+        {"step": 1, "input": "fail s1", "at": 5},
+        {
+            "step": 2,
+            "transition": "inject h1:0",
+            "node": "h1",
+            "at": 6,
+            "causes": [1],
+            "wire": "00ff",
+            "version": 0,
+        },
+        {"step": 3, "log": "c0", "text": "oops", "at": 7},
+        {"step": 4, "violated": "Loops", "message": "round", "at": 8, "persistent": True},
+        {"step": 5, "healed": "Loops", "message": "no more", "at": 9},
+        {"violated": "Loops", "message": "in the end"},
+    )
+    trace = read_trace(path)
+    assert trace.inputs == (InputLine(1, "fail s1", 5),)
+    assert trace.logs == (LogLine(3, "c0", "oops", 7),)
+    assert trace.findings == (
+        FindingLine(4, "violated", "Loops", "round", 8, persistent=True),
+        FindingLine(5, "healed", "Loops", "no more", 9),
+    )
+    assert trace.verdict == Verdict("Loops", "in the end")
+    [line] = trace.lines
+    assert (line.at, line.wire, line.version, line.causes) == (6, b"\0\xff", 0, (1,))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"step": 1, "input": 5, "at": 0},
+        {"step": 1, "input": "fail s1"},
+        {"step": True, "input": "fail s1", "at": 0},
+        {"step": 1, "input": "fail s1", "at": -3},
+        {"step": 1, "log": "c0", "at": 0},
+        {"step": 1, "violated": "Loops", "at": 0},
+        {"step": 1, "violated": "Loops", "message": "m", "at": 0, "persistent": "yes"},
+        {"step": 1, "healed": [], "message": "m", "at": 0},
+        {"step": 1, "transition": "x", "node": "h1", "wire": "0", "version": 1},
+        {"step": 1, "transition": "x", "node": "h1", "wire": "zz", "version": 1},
+        {"step": 1, "transition": "x", "node": "h1", "wire": "00", "version": "1"},
+        {"step": 1, "transition": "x", "node": "h1", "at": "now"},
+        {"step": 1, "transition": "x", "node": "h1", "causes": [True]},
+        {"step": 1, "node": "h1"},
+        {},
+        [],
+    ],
+)
+def test_a_damaged_line_is_named_in_one_sentence(tmp_path: Path, line: object) -> None:
+    with pytest.raises(PenstockError, match=r"Line 2 of some.jsonl .*damaged"):
+        read_trace(trace_of(tmp_path, line))
+
+
+def test_what_a_writer_writes_is_what_the_records_say(tmp_path: Path) -> None:
+    drawing = topology("linear,2")
+    network = build_network(
+        drawing,
+        hosts={"h1": host("client", to="h2", count=4)},
+        controllers=StaticController(drawing),
+        faults=Faults(drops=2, link_failures=1),
+    )
+    records: list[Record] = []
+    World(network, [records.append]).run(Random(3), limit=200, faults=True)
+    writer = TraceWriter(tmp_path / "some.jsonl", {}, tmp_path)
+    causality = Causality()
+    for number, record in enumerate(records, 1):
+        writer.step(number, record, causality.causes(number, record), 0, None, 0)
+    writer.close()
+    again = read_trace(tmp_path / "some.jsonl").lines
+    for told, line in zip(again, lines_of(records), strict=True):
+        assert replace(told, at=None) == replace(line, told=())

@@ -137,16 +137,21 @@ class Building:
     def _host(self, name: str, given: Table | HostMaker) -> HostMaker:
         if not isinstance(given, Mapping):
             return given
-        options = dict(given)
+        options = self._host_options(name, given)
         kind = options.pop("kind", "host")
         if isinstance(kind, str) and ":" in kind:
             kind = load_object(kind, self._scenario.folder, f"host {name}")
-        if isinstance(moves := options.pop("mobility", None), Mapping):
-            options["mobility"] = made_from(Mobility, with_tuples(moves), f"hosts.{name}.mobility")
         return host(kind, **options)
 
+    def _host_options(self, name: str, given: Table) -> dict[str, Any]:
+        """Return what a host's table says, with its mobility made."""
+        options = dict(given)
+        if isinstance(moves := options.pop("mobility", None), Mapping):
+            options["mobility"] = made_from(Mobility, with_tuples(moves), f"hosts.{name}.mobility")
+        return options
+
     def _controller(self, drawing: Topology, version: int, finding: SymbolicOptions) -> Component:
-        made = self._program(drawing, version, followed=self._is_followed(finding))
+        made = self.program(drawing, version, followed=self._is_followed(finding))
         if not finding.messages:
             return made
         if not isinstance(made, Answering):
@@ -165,11 +170,12 @@ class Building:
             or any(maker.func is CuriousHost for maker in makers)
         )
 
-    def _program(self, drawing: Topology, version: int, *, followed: bool) -> Component:
+    def program(self, drawing: Topology, version: int, *, followed: bool, name: str = "c0") -> Component:
+        """Return the scenario's controller as a component of that name."""
         given = self._scenario.controller
         names = tuple(switch.name for switch in drawing.switches)
         if isinstance(given, Controller):
-            return NativeController(given, names, version=version, followed=followed)
+            return NativeController(given, names, name, version=version, followed=followed)
         if not isinstance(given, Mapping):
             return given
         options = dict(given)
@@ -185,10 +191,15 @@ class Building:
                 ) from error
             if not isinstance(program, Controller):
                 raise PenstockError(f"{text} is no native controller: let it be a subclass of Controller.")
-            return NativeController(program, names, version=version, followed=followed)
+            return NativeController(program, names, name, version=version, followed=followed)
+        if "cmd" in options or self._scenario.controllers:
+            raise PenstockError(
+                "A search needs one controller that runs in process: use penstock fuzz for those that are "
+                "started by cmd, and for several."
+            )
         if "apps" in options:
             dpids = {switch.name: switch.dpid for switch in drawing.switches}
-            return self._osken(options, dpids, version=version, followed=followed)
+            return self._osken(options, dpids, version=version, followed=followed, name=name)
         raise PenstockError(
             'The scenario names no controller: write [controller] with apps = ["app.py"] (os-ken or Ryu) '
             'or native = "file.py:Class".'

@@ -15,6 +15,13 @@ A scenario is a TOML file or, with the same names, a `Scenario` in Python:
     [faults]
     link_failures = 1
 
+    [fuzz]
+    profile = "links"
+    events = 5000
+
+For `penstock fuzz` a controller may also be a command, `cmd = "…"` with the `port` that it listens on,
+and there may be several, `[controllers.c0]`, `[controllers.c1]`.
+
 If no host is given a kind, nobody has said what traffic there is.  The hosts then send whatever the
 controller would tell apart (see `symbolic.discovery`); `[symbolic]` says how far that goes.
 
@@ -25,20 +32,23 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from penstock.building import Building, Built
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
 from penstock.explore.reductions import DEFAULT, REDUCTIONS
+from penstock.fuzz.options import FuzzOptions
 from penstock.properties.base import Property
 from penstock.tables import Table, made_from, plain, refuse_unknown
 from penstock.world.component import Component
 from penstock.world.hosts import HostMaker
 from penstock.world.topology import Topology
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,7 @@ class Scenario:
     makes one, a property an object, the topology a `Topology`.
     """
 
-    controller: Table | Component | Controller
+    controller: Table | Component | Controller = field(default_factory=dict)
     topology: str | Table | Topology = "single,2"
     hosts: Mapping[str, Table | HostMaker] = field(default_factory=dict)
     properties: Sequence[str | Table | Property] = ()
@@ -102,6 +112,9 @@ class Scenario:
     faults: Table = field(default_factory=dict)
     symbolic: Table = field(default_factory=dict)
     search: Table = field(default_factory=dict)
+    fuzz: Table = field(default_factory=dict)
+    controllers: Mapping[str, Table | Component | Controller] = field(default_factory=dict)
+    """Several controllers by name, in place of the one."""
     name: str = "scenario"
     folder: Path = Path()
 
@@ -114,8 +127,16 @@ class Scenario:
 
         With `asked`, the controller will be asked what it would do, whatever the hosts are.
         """
+        return self.fitted(Building(self, asked=asked).built)
+
+    def fuzzing(self) -> FuzzOptions:
+        """Return how a fuzzing run goes about."""
+        return made_from(FuzzOptions, self.fuzz, "fuzz")
+
+    def fitted(self, build: Callable[[], T]) -> T:
+        """Return what is built from the scenario; what does not fit together is said in one sentence."""
         try:
-            return Building(self, asked=asked).built()
+            return build()
         except (TypeError, ValueError, AttributeError, LookupError) as error:
             # A value of the wrong type, which nothing before noticed.
             raise PenstockError(
@@ -147,12 +168,15 @@ def scenario_of(table: Table, folder: Path) -> Scenario:
     name = table.get("name", "scenario")
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]{1,100}", name):
         raise PenstockError(f"The name {name!r} of the scenario is no file's: use letters, digits, - and _.")
-    for key in ("controller", "hosts", "switches", "faults", "symbolic", "search"):
+    for key in ("controller", "controllers", "hosts", "switches", "faults", "symbolic", "search", "fuzz"):
         if key in table and not isinstance(table[key], Mapping):
             raise PenstockError(f"{key} in the scenario is no table: write it as [{key}].")
-    for name, given in table.get("hosts", {}).items():
-        if not isinstance(given, Mapping):
-            raise PenstockError(f"hosts.{name} in the scenario is no table: write it as [hosts.{name}].")
+    for key in ("hosts", "controllers"):
+        for name, given in table.get(key, {}).items():
+            if not isinstance(given, Mapping):
+                raise PenstockError(f"{key}.{name} in the scenario is no table: write it as [{key}.{name}].")
+    if table.get("controller") and table.get("controllers"):
+        raise PenstockError("The scenario has both [controller] and [controllers]: keep one of them.")
     if isinstance(table.get("properties", []), str):
         raise PenstockError('properties in the scenario is no list: write properties = ["NoBlackHoles"].')
-    return Scenario(**{"controller": {}, **table}, folder=folder)
+    return Scenario(**table, folder=folder)

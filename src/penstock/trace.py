@@ -6,16 +6,22 @@ one whose message is delivered, and the component's own last step).  A line with
 trace of a violation.  The lines are text for people and tools alike; nothing in them is run or
 unpickled.
 
-A trace is written under another name and renamed when it is whole, so there are no half traces; a
-reader also takes one that was cut short and says so.
+A search's trace is written under another name and renamed when it is whole, so there are no half
+traces; a reader also takes one that was cut short and says so.  A fuzzing run's grows while it runs
+(`TraceWriter`).  It has more kinds of lines, all numbered together and with their moment, `at`, in
+milliseconds: what the fuzzer did (`input`), what a controller logged (`log`), that an invariant was
+`violated` or `healed`.  A message from outside the model has its bytes as `wire`, with the version of
+OpenFlow (0 for a frame), so that it can be put in again without the program that sent it.
 """
 
 from __future__ import annotations
 
 import json
+import json.encoder
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -24,13 +30,18 @@ from penstock import __version__
 from penstock.errors import PenstockError
 from penstock.report.story import sentences
 from penstock.world.channels import CHANNEL_FAULTS
+from penstock.world.component import Endpoint, Event, Port
+from penstock.world.frame import Frame
+from penstock.world.packet import describe
 from penstock.world.signals import FABRIC
-from penstock.world.transition import Record
+from penstock.world.transition import InFlight, Record, Transition
 
 FORMAT: Final = "penstock-trace"
 VERSION: Final = 1
 LONGEST_LINE: Final = 4_000_000
 """A line longer than this is not read: no step is that long, and a stranger's file may be."""
+MOST_TEXTS_KEPT: Final = 20_000
+"""How many texts of messages a writer keeps before it begins anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,11 @@ class Line:
     causes: tuple[int, ...] = ()
     told: tuple[str, ...] = ()
     """The step in words, for people."""
+    at: int | None = None
+    wire: bytes | None = None
+    """The bytes of a message that came from outside, if it has any."""
+    version: int | None = None
+    """The version of OpenFlow that these are in; 0 for a frame."""
 
     def differs_from(self, record: Record) -> bool:
         """Tell whether a step that was taken again did something else."""
@@ -57,6 +73,37 @@ class Line:
             self.sends,
             self.lost,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class InputLine:
+    """Something that a fuzzer did, as the text of an input."""
+
+    number: int
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """Something that a controller wrote to its log."""
+
+    number: int
+    source: str
+    text: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class FindingLine:
+    """An invariant that was violated, or that holds again; `persistent` if that lasted."""
+
+    number: int
+    verdict: str
+    invariant: str
+    message: str
+    at: int
+    persistent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +124,9 @@ class Trace:
     verdict: Verdict | None = None
     cut_short: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[InputLine, ...] = ()
+    logs: tuple[LogLine, ...] = ()
+    findings: tuple[FindingLine, ...] = ()
 
 
 def line_of(number: int, record: Record, causes: tuple[int, ...] = (), told: tuple[str, ...] = ()) -> Line:
@@ -94,35 +144,64 @@ def line_of(number: int, record: Record, causes: tuple[int, ...] = (), told: tup
     )
 
 
-def lines_of(records: Sequence[Record]) -> Iterator[Line]:
-    """Yield the lines of a run, each with its causes."""
-    last_of: dict[str, int] = {}
-    waiting: dict[str, list[int]] = {}
-    for number, (record, told) in enumerate(zip(records, sentences(records), strict=True), 1):
-        causes = []
-        if record.node in last_of:
-            causes.append(last_of[record.node])
+class Causality:
+    """Who caused what in one run: steps are numbered, told in order, and remembered where they matter."""
+
+    def __init__(self) -> None:
+        self._last_of: dict[str, int] = {}
+        self._waiting: dict[tuple[str, Port], list[int]] = {}
+        """For each channel, the steps that sent what is on it."""
+
+    def causes(self, number: int, record: Record) -> list[int]:
+        """Return the numbers of the steps that caused a step, and remember it under its own."""
         verb, node, what = record.transition
-        channel = f"{node}:{what}"
+        waiting, causes = self._waiting, []
+        last = self._last_of.get(record.node)
+        if last is not None:
+            causes.append(last)
         if verb in CHANNEL_FAULTS:
-            queue = tuple(waiting.get(channel, ()))
+            queue = tuple(waiting.get((node, what), ()))
             causes += queue[:1]
             suffered: Any = CHANNEL_FAULTS[verb](queue)
-            waiting[channel] = list(suffered)
-        elif record.message is not None and waiting.get(channel):
-            causes.append(waiting[channel].pop(0))
+            waiting[node, what] = list(suffered)
+        elif record.message is not None:
+            sent = waiting.get((node, what))
+            if sent:
+                causes.append(sent.pop(0))
         elif node == FABRIC:
             for flight in record.lost:
-                waiting.pop(str(flight.channel), None)
+                waiting.pop(flight.channel, None)
         for flight in record.sends:
-            waiting.setdefault(str(flight.channel), []).append(number)
-        last_of[record.node] = number
+            waiting.setdefault(flight.channel, []).append(number)
+        self._last_of[record.node] = number
+        return causes
+
+
+def lines_of(records: Sequence[Record]) -> Iterator[Line]:
+    """Yield the lines of a run, each with its causes."""
+    causality = Causality()
+    for number, (record, told) in enumerate(zip(records, sentences(records), strict=True), 1):
+        causes = causality.causes(number, record)
         yield line_of(number, record, tuple(sorted(set(causes))), told)
 
 
 def digest_of(scenario: Mapping[str, Any]) -> str:
     """Return what tells one scenario from another."""
     return blake2b(json.dumps(scenario, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _header(
+    path: Path, scenario: Mapping[str, Any], folder: Path, details: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "penstock": __version__,
+        "scenario": scenario,
+        "digest": digest_of(scenario),
+        "folder": os.path.relpath(folder.resolve(), path.parent.resolve()),
+        **details,
+    }
 
 
 def write_trace(
@@ -134,15 +213,7 @@ def write_trace(
     **details: Any,
 ) -> Path:
     """Write a whole trace, atomically."""
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "penstock": __version__,
-        "scenario": scenario,
-        "digest": digest_of(scenario),
-        "folder": os.path.relpath(folder.resolve(), path.parent.resolve()),
-        **details,
-    }
+    header = _header(path, scenario, folder, details)
     unfinished = path.with_name(path.name + ".part")
     path.parent.mkdir(parents=True, exist_ok=True)
     with unfinished.open("w", encoding="utf-8") as file:
@@ -163,6 +234,114 @@ def _as_json(line: Line) -> dict[str, Any]:
         if getattr(line, name):
             found[name] = list(getattr(line, name))
     return found
+
+
+_quoted: Final = json.encoder.encode_basestring_ascii
+_described: Final = lru_cache(maxsize=MOST_TEXTS_KEPT)(describe)
+
+
+def _phrase_of(frame: Frame) -> str:
+    """Return what `str` says of a frame; of the same bytes it is found out once."""
+    return f"{frame.tag} [{_described(frame.data)}]" if frame.tag else f"[{_described(frame.data)}]"
+
+
+class TraceWriter:
+    """Writes the trace of a run while it goes on, line by line; `flush` puts what there is into the file.
+
+    Most of a line is what other lines said before, so texts are kept and written again.
+    """
+
+    def __init__(self, path: Path, scenario: Mapping[str, Any], folder: Path, **details: Any) -> None:
+        self.path = path
+        self._lines: list[str] = [json.dumps(_header(path, scenario, folder, details)) + "\n"]
+        self._heads: dict[tuple[Transition, str], str] = {}
+        """What is written of transitions and who took them."""
+        self._texts: dict[int, tuple[object, str]] = {}
+        """What values are written as, by identity; each is kept here so that the identity stays its own."""
+        self._channels: dict[Endpoint, str] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("wb", buffering=0)
+
+    def input(self, number: int, text: str, at: int) -> None:
+        """Write what the fuzzer does."""
+        self._lines.append(f'{{"step": {number}, "input": {json.dumps(text)}, "at": {at}}}\n')
+
+    def log(self, number: int, source: str, text: str, at: int) -> None:
+        """Write what a controller logged."""
+        found = {"step": number, "log": source, "text": text, "at": at}
+        self._lines.append(json.dumps(found) + "\n")
+
+    def finding(self, found: FindingLine) -> None:
+        """Write that an invariant is violated or healed."""
+        line: dict[str, Any] = {"step": found.number, found.verdict: found.invariant}
+        line |= {"message": found.message, "at": found.at}
+        if found.persistent:
+            line["persistent"] = True
+        self._lines.append(json.dumps(line) + "\n")
+
+    def step(
+        self, number: int, record: Record, causes: list[int], at: int, wire: bytes | None, version: int
+    ) -> None:
+        """Write what happened, with its causes; `wire` are the bytes of what came from outside."""
+        head = self._heads.get((record.transition, record.node))
+        if head is None:
+            head = f'"transition": {_quoted(str(record.transition))}, "node": {_quoted(record.node)}'
+            self._heads[record.transition, record.node] = head
+        parts = [f'{{"step": {number}, {head}, "at": {at}']
+        if record.message is not None:
+            parts.append(f', "message": "{self._text(record.message)}"')
+        if record.sends:
+            parts.append(f', "sends": [{self._flights(record.sends)}]')
+        if record.events:
+            events = ", ".join([self._event(event) for event in record.events])
+            parts.append(f', "events": [{events}]')
+        if record.lost:
+            parts.append(f', "lost": [{self._flights(record.lost)}]')
+        if causes:
+            parts.append(f', "causes": {causes if len(causes) == 1 else sorted(set(causes))}')
+        if wire is not None:
+            parts.append(f', "wire": "{wire.hex()}", "version": {version}')
+        parts.append("}\n")
+        self._lines.append("".join(parts))
+
+    def _flights(self, flights: tuple[InFlight, ...]) -> str:
+        found = []
+        for channel, message in flights:
+            where = self._channels.get(channel)
+            if where is None:
+                where = self._channels[channel] = _quoted(str(channel))[1:-1]
+            found.append(f'"{where} {self._text(message)}"')
+        return ", ".join(found)
+
+    def _event(self, event: Event) -> str:
+        return f'"{" ".join([event.kind, *map(self._text, event.detail)])}"'
+
+    def _text(self, value: object) -> str:
+        """Return the text of a value as JSON without its quotation marks."""
+        kept = self._texts.get(id(value))
+        if kept is not None and kept[0] is value:
+            return kept[1]
+        if len(self._texts) >= MOST_TEXTS_KEPT:
+            self._texts.clear()
+        text = _quoted(_phrase_of(value) if isinstance(value, Frame) else str(value))[1:-1]
+        self._texts[id(value)] = (value, text)
+        return text
+
+    def take_back(self) -> bool:
+        """Take back the last line, if it is not in the file yet; tell whether that was so."""
+        return bool(self._lines and self._lines.pop())
+
+    def flush(self, least: int = 1) -> None:
+        """Put all lines into the file, if there are at least so many."""
+        if len(self._lines) >= least:
+            self._file.write("".join(self._lines).encode())
+            self._lines.clear()
+
+    def close(self) -> None:
+        """Finish the file; nothing can be written any more."""
+        if not self._file.closed:
+            self.flush()
+            self._file.close()
 
 
 def read_trace(path: Path) -> Trace:
@@ -188,19 +367,39 @@ def _read(name: str, texts: Iterator[str]) -> Trace:
     if not isinstance(scenario, dict) or not isinstance(folder, str):
         raise PenstockError(f"{name} has no scenario in its first line: it cannot be used.")
     lines: list[Line] = []
+    inputs: list[InputLine] = []
+    logs: list[LogLine] = []
+    findings: list[FindingLine] = []
     verdict, cut_short = None, False
     for number, text in enumerate(texts, 2):
         if not text.endswith("\n"):
             cut_short = True
             break
-        found = _object(name, number, text)
-        if "violated" in found:
-            verdict = Verdict(_text(name, number, found, "violated"), _text(name, number, found, "message"))
+        fields = Fields(name, number, _object(name, number, text))
+        if "input" in fields.found:
+            inputs.append(InputLine(fields.number("step"), fields.text("input"), fields.number("at")))
+        elif "log" in fields.found:
+            said = (fields.text("log"), fields.text("text"))
+            logs.append(LogLine(fields.number("step"), *said, fields.number("at")))
+        elif "violated" in fields.found and "step" not in fields.found:
+            verdict = Verdict(fields.text("violated"), fields.text("message"))
+        elif "violated" in fields.found or "healed" in fields.found:
+            findings.append(_finding(fields))
         else:
-            lines.append(_line(name, number, found))
+            lines.append(_line(fields))
     known = {"format", "version", "penstock", "scenario", "digest", "folder"}
     details = {key: value for key, value in header.items() if key not in known}
-    return Trace(scenario, folder, tuple(lines), verdict, cut_short, details)
+    return Trace(
+        scenario,
+        folder,
+        tuple(lines),
+        verdict,
+        cut_short,
+        details,
+        tuple(inputs),
+        tuple(logs),
+        tuple(findings),
+    )
 
 
 def _object(name: str, number: int, text: str) -> dict[str, Any]:
@@ -213,39 +412,77 @@ def _object(name: str, number: int, text: str) -> dict[str, Any]:
     return found
 
 
-def _text(name: str, number: int, found: dict[str, Any], key: str) -> str:
-    value = found.get(key)
-    if not isinstance(value, str):
-        raise PenstockError(f"Line {number} of {name} has no text {key!r}: the trace is damaged.")
-    return value
+class Fields:
+    """One line of a trace, whose fields are not what they should be until they are looked at."""
 
+    def __init__(self, name: str, line: int, found: dict[str, Any]) -> None:
+        self.found = found
+        self._place = f"Line {line} of {name}"
 
-def _line(name: str, number: int, found: dict[str, Any]) -> Line:
-    def texts(key: str) -> tuple[str, ...]:
-        values = found.get(key, [])
+    def text(self, key: str) -> str:
+        """Return a field that is a text."""
+        value = self.found.get(key)
+        if not isinstance(value, str):
+            raise self.damaged(f"has no text {key!r}")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a field that is a list of texts, if it is there."""
+        values = self.found.get(key, [])
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise PenstockError(
-                f"Line {number} of {name} has no list of texts {key!r}: the trace is damaged."
-            )
+            raise self.damaged(f"has no list of texts {key!r}")
         return tuple(values)
 
-    step, causes = found.get("step"), found.get("causes", [])
-    if (
-        not isinstance(step, int)
-        or not isinstance(causes, list)
-        or not all(isinstance(c, int) for c in causes)
-    ):
-        raise PenstockError(f"Line {number} of {name} has no step number: the trace is damaged.")
-    message = _text(name, number, found, "message") if "message" in found else None
-    transition, node = _text(name, number, found, "transition"), _text(name, number, found, "node")
+    def number(self, key: str) -> int:
+        """Return a field that is a whole number from 0 up."""
+        value = self.found.get(key)
+        if type(value) is not int or value < 0:
+            raise self.damaged("has no step number" if key == "step" else f"has no number {key!r}")
+        return value
+
+    def octets(self, key: str) -> bytes:
+        """Return a field that is bytes in hex."""
+        try:
+            return bytes.fromhex(self.text(key))
+        except ValueError:
+            raise self.damaged(f"has no bytes in hex {key!r}") from None
+
+    def damaged(self, how: str) -> PenstockError:
+        """Return what to raise."""
+        return PenstockError(f"{self._place} {how}: the trace is damaged.")
+
+
+def _finding(fields: Fields) -> FindingLine:
+    verdict = "healed" if "healed" in fields.found else "violated"
+    persistent = fields.found.get("persistent", False)
+    if not isinstance(persistent, bool):
+        raise fields.damaged("has a 'persistent' that is neither true nor false")
+    return FindingLine(
+        fields.number("step"),
+        verdict,
+        fields.text(verdict),
+        fields.text("message"),
+        fields.number("at"),
+        persistent,
+    )
+
+
+def _line(fields: Fields) -> Line:
+    causes = fields.found.get("causes", [])
+    if not isinstance(causes, list) or not all(type(cause) is int for cause in causes):
+        raise fields.damaged("has no step number")
+    has_wire = "wire" in fields.found
     return Line(
-        step,
-        transition,
-        node,
-        message,
-        texts("sends"),
-        texts("events"),
-        texts("lost"),
+        fields.number("step"),
+        fields.text("transition"),
+        fields.text("node"),
+        fields.text("message") if "message" in fields.found else None,
+        fields.texts("sends"),
+        fields.texts("events"),
+        fields.texts("lost"),
         tuple(causes),
-        texts("told"),
+        fields.texts("told"),
+        fields.number("at") if "at" in fields.found else None,
+        fields.octets("wire") if has_wire else None,
+        fields.number("version") if has_wire else None,
     )

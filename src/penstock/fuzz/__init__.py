@@ -1,0 +1,1 @@
+"""The fuzzer: a network that is driven by seed, with real or in-process controllers."""

@@ -1,0 +1,243 @@
+"""The fuzzing loop: draw an input, perform it, let what follows happen, look at the invariants.
+
+It is written once, for virtual and for real time.  `Fuzzing` is a run that can be stopped between any
+two inputs and gone on with; `fuzz` is the whole of it, from a scenario to a folder:
+
+    <output>/<scenario>-<seed>/trace.jsonl      every input and every step
+                               scenario.json    the scenario, as plain data
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from penstock.errors import PenstockError
+from penstock.fuzz.building import Setting, build_setting
+from penstock.fuzz.generator import Generator
+from penstock.fuzz.inputs import Check, Fault, Input
+from penstock.fuzz.judging import Finding, Invariant, Mishaps, Properties
+from penstock.fuzz.recorder import Recorder
+from penstock.fuzz.stage import Stage
+from penstock.fuzz.virtual import VirtualStage
+from penstock.scenario import Scenario
+from penstock.trace import TraceWriter
+
+_GARBAGE: Final = 50_000
+"""How many new objects there are between two searches for circular garbage."""
+
+Progress = Callable[["Fuzzing"], None]
+InvariantMaker = Callable[[Stage], Sequence[Invariant]]
+Conductor = Callable[["Fuzzing"], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding with its place in the trace."""
+
+    finding: Finding
+    step: int
+    at: int
+    inputs: int
+    """How many inputs there had been."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run did and found so far."""
+
+    inputs: int = 0
+    internal: int = 0
+    seconds: float = 0.0
+    findings: list[Found] = field(default_factory=list)
+    by_verb: Counter[str] = field(default_factory=Counter)
+    unanswered: int = 0
+    """How many inputs were not answered in time."""
+    stopped_by: str = ""
+    """What ended the run, to follow "stopped by"; empty while it goes on."""
+
+    @property
+    def violations(self) -> list[Found]:
+        """The findings that say that something was violated."""
+        return [found for found in self.findings if found.finding.verdict == "violated"]
+
+
+class Fuzzing:
+    """One fuzzing run, which may be stopped between inputs and gone on with."""
+
+    def __init__(self, stage: Stage, generator: Generator, invariants: Sequence[Invariant] = ()) -> None:
+        self.stage = stage
+        self.generator = generator
+        self.options = stage.setting.options
+        self.outcome = Outcome()
+        self.mishaps = Mishaps(stage.setting.network)
+        self.invariants: list[Invariant] = [self.mishaps, *invariants]
+        self.stopping = False
+        """Set it to have the run stop before the next input."""
+        stage.observers += [invariant.observe for invariant in self.invariants]
+
+    async def run(self, progress: Progress | None = None, *, until: int | None = None) -> Outcome:
+        """Go on until the end of the run, or until so many inputs in all, or until somebody stops it."""
+        outcome, begin = self.outcome, time.monotonic() - self.outcome.seconds
+        outcome.stopped_by, self.stopping = "", False
+        while not (ended := self._end()) and (until is None or outcome.inputs < until):
+            await self.perform(self.generator.next(self.stage.possible()))
+            outcome.seconds = time.monotonic() - begin
+            if progress is not None:
+                progress(self)
+        outcome.stopped_by = outcome.stopped_by or ended
+        return outcome
+
+    def _end(self) -> str:
+        """Return why the run is over, or nothing."""
+        if self.stopping:
+            return "the user"
+        if self.outcome.stopped_by:
+            return self.outcome.stopped_by
+        if self.options.events is not None and self.outcome.inputs >= self.options.events:
+            return "the number of events"
+        if self.options.seconds is not None and self.outcome.seconds >= self.options.seconds:
+            return "the time limit"
+        return ""
+
+    async def perform(self, what: Input) -> None:
+        """Perform one input, drawn or typed, and look at what came of it."""
+        stage = self.stage
+        await stage.perform(what)
+        self.outcome.inputs += 1
+        self.outcome.by_verb[what.verb] += 1
+        if self.options.interval_ms:
+            await stage.wait(self.options.interval_ms)
+        if isinstance(what, Check) or self.outcome.inputs % self.options.check_every == 0:
+            self.check(at_rest=isinstance(what, Check) and self._is_at_rest())
+        if self.mishaps.crashed or self.mishaps.hung:
+            await self._after_mishap()
+        self.outcome.internal = stage.recorder.internal
+        stage.recorder.flush(stage.lines_at_once)
+
+    def _is_at_rest(self) -> bool:
+        return self.stage.courier.is_idle and not self.stage.courier.held
+
+    def check(self, *, at_rest: bool = False) -> list[Found]:
+        """Look at all invariants now; what they found is recorded and returned."""
+        now, news = self.stage.now(), []
+        for invariant in self.invariants:
+            for finding in invariant.check(now, at_rest=at_rest):
+                step = self.stage.recorder.finding(
+                    finding.verdict, finding.invariant, finding.message, now, persistent=finding.persistent
+                )
+                news.append(Found(finding, step, now, self.outcome.inputs))
+        self.outcome.findings += news
+        return news
+
+    async def _after_mishap(self) -> None:
+        """Go on after a handler raised or hangs, as the scenario says."""
+        crashed, hung = self.mishaps.crashed, self.mishaps.hung
+        self.mishaps.crashed, self.mishaps.hung = [], []
+        if self.options.after_crash == "stop":
+            self.outcome.stopped_by = "a crash of the controller"
+            return
+        again = {*hung, *(crashed if self.options.after_crash == "restart" else ())}
+        up = self.stage.possible().controllers_up()
+        for controller in sorted(again.intersection(up)):
+            await self.stage.perform(Fault("crash", controller))
+            await self.stage.perform(Fault("restart", controller))
+
+    async def finish(self) -> Outcome:
+        """Let the network come to rest, look at the invariants for the last time, and write it down."""
+        rested = await self.stage.quiesce(self.options.settle_ms)
+        self.check(at_rest=rested and self._is_at_rest())
+        self.outcome.internal = self.stage.recorder.internal
+        self.outcome.unanswered = len(self.stage.unanswered)
+        self.stage.recorder.flush()
+        return self.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A run that is over, and where it was written."""
+
+    scenario: Scenario
+    outcome: Outcome
+    folder: Path
+
+    @property
+    def trace(self) -> Path:
+        """The file with all that happened."""
+        return self.folder / "trace.jsonl"
+
+
+async def fuzz(
+    scenario: Scenario,
+    output: Path,
+    *,
+    invariants: InvariantMaker | None = None,
+    conduct: Conductor | None = None,
+) -> Report:
+    """Fuzz a scenario from its beginning to its end; `conduct` has the run go on, and may do more."""
+    setting = build_setting(scenario)
+    folder = run_folder(output, scenario)
+    stage = stage_of(setting, folder)
+    watched = [Properties(stage.world, setting.properties)] if setting.properties else []
+    made = invariants(stage) if invariants is not None else ()
+    fuzzing = Fuzzing(stage, Generator(setting, setting.options.seed), (*watched, *made))
+    thresholds = gc.get_threshold()
+    # The values that runs are made of hardly ever refer to each other in circles.
+    gc.set_threshold(_GARBAGE, *thresholds[1:])
+    try:
+        await stage.open()
+        for each in watched:
+            each.begin()
+        await (conduct(fuzzing) if conduct is not None else fuzzing.run())
+        await fuzzing.finish()
+    finally:
+        gc.set_threshold(*thresholds)
+        await stage.close()
+        stage.recorder.close()
+    return Report(scenario, fuzzing.outcome, folder)
+
+
+def run_folder(output: Path, scenario: Scenario) -> Path:
+    """Return a new folder for a run, with the scenario in it; an old run of the same name is kept."""
+    name = f"{scenario.name}-{scenario.fuzzing().seed}"
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        folder = next(
+            found
+            for number in range(1, 1_000_000)
+            if not (found := output / (name if number == 1 else f"{name}.{number}")).exists()
+        )
+        folder.mkdir()
+        (folder / "scenario.json").write_text(json.dumps(scenario.table(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise PenstockError(f"The run cannot be written to {output}: {error.strerror}.") from None
+    return folder
+
+
+def stage_of(setting: Setting, folder: Path) -> Stage:
+    """Return the stage that a setting needs, with its trace in a folder."""
+    options = setting.options
+    writer = TraceWriter(
+        folder / "trace.jsonl",
+        setting.scenario.table(),
+        setting.scenario.folder,
+        engine="fuzz",
+        seed=options.seed,
+    )
+    recorder = Recorder(writer, setting.version)
+    if not setting.commands:
+        return VirtualStage(setting, recorder, order=options.order, seed=options.seed)
+    from penstock.fuzz.live import LiveStage
+
+    return LiveStage(setting, recorder, order=options.order, seed=options.seed)
+
+
+def with_options(scenario: Scenario, **changes: object) -> Scenario:
+    """Return a scenario with other values in its table `[fuzz]`."""
+    return replace(scenario, fuzz={**scenario.fuzz, **changes})

@@ -1,0 +1,302 @@
+"""The invariants of a fuzzing run: what must hold of the forwarding state, and for how long it may not.
+
+While a network changes, rules are wrong for a moment; that is no bug.  So each *claim* that something is
+wrong has a name that stays the same while it lasts.  It is told when it is first seen, as a passing
+violation, again when it has lasted for `persistent_ms`, as a lasting one, and when it is gone.  Only time
+in which the controllers could have done something counts: all of them up, all sessions open, no control
+channel standing still.
+
+| invariant | what it claims to be wrong |
+| --- | --- |
+| `LoopFreedom` | a class of packets comes back to where it was, as it was |
+| `BlackHoleFreedom` | what a host sends to another is lost, though there is a way and no rule drops it |
+| `AllPairsReachability` | the same, and what a rule drops counts too |
+| `Isolation` | packets get where they must not, see its table `{from, to, match}` |
+| `TablesAsOrdered` | a switch lacks a rule that it was ordered to have |
+| `ControllerLiveness` | a controller ended by itself, or does not answer |
+
+A host that no wires lead to is nobody's fault, so pairs of hosts are judged only while the wires that are
+there connect them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import networkx as nx
+
+from penstock.errors import PenstockError
+from penstock.forwarding.following import Follower
+from penstock.forwarding.invariants import AllPairsReachability, Isolation, Judged, LoopFreedom
+from penstock.forwarding.invariants import Finding as Fact
+from penstock.forwarding.invariants import Invariant as ForwardingInvariant
+from penstock.fuzz.building import Setting
+from penstock.fuzz.judging import Finding, Invariant
+from penstock.fuzz.orders import TablesAsOrdered
+from penstock.fuzz.stage import Stage
+from penstock.loading import load_object
+from penstock.properties.registry import PROPERTIES
+from penstock.tables import refuse_unknown
+from penstock.world.hosts import Host
+from penstock.world.signals import FABRIC
+from penstock.world.transition import Record
+from penstock.world.world import World
+
+DEFAULT: Final = ("LoopFreedom", "BlackHoleFreedom", "ControllerLiveness")
+
+MOST_HOSTS: Final = 100
+"""With more hosts than this, pairs of them are too many to be judged after each input."""
+
+_MOST_TOLD: Final = 3
+"""How many claims of one kind are told one by one when they come together."""
+
+
+class Claims(Protocol):
+    """Something that can say what is wrong now."""
+
+    name: str
+
+    def observe(self, record: Record, /) -> None:
+        """Take in what happened."""
+        ...
+
+    def claims(self) -> Mapping[str, str]:
+        """Return what is wrong now: sentences, each under a name that stays while it lasts."""
+        ...
+
+
+@dataclass(slots=True)
+class _Open:
+    """A claim that stands: what it says, and what the clock of patience showed when it came up."""
+
+    message: str
+    since: int
+    lasting: bool = False
+
+
+class Patience:
+    """A clock that runs only while the controllers could do something about what is wrong."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._seen = 0
+        self.passed = 0
+
+    def reach(self, now: int) -> int:
+        """Return how much time counts until now."""
+        if self._can_act():
+            self.passed += now - self._seen
+        self._seen = now
+        return self.passed
+
+    def _can_act(self) -> bool:
+        possible = self._stage.possible()
+        control = {end for wire in self._stage.setting.sessions for end in wire}
+        return (
+            not possible.controllers_down()
+            and not possible.sessions_cut()
+            and control.isdisjoint(possible.held())
+        )
+
+
+class Lasting:
+    """An invariant that tells passing violations from lasting ones."""
+
+    def __init__(self, source: Claims, patience: Patience, threshold: int) -> None:
+        self.source = source
+        self._patience = patience
+        self._threshold = threshold
+        self._open: dict[str, _Open] = {}
+
+    def observe(self, record: Record) -> None:
+        """Take in what happened."""
+        self.source.observe(record)
+
+    def check(self, now: int, *, at_rest: bool = False) -> list[Finding]:  # noqa: ARG002 - the protocol's
+        """Return what came up, has lasted or is gone since the last time."""
+        passed, claims = self._patience.reach(now), self.source.claims()
+        healed = [self._open.pop(key).message for key in [*self._open] if key not in claims]
+        new = [key for key in claims if key not in self._open]
+        for key in new:
+            self._open[key] = _Open(claims[key], passed)
+        lasting = [
+            claim
+            for claim in self._open.values()
+            if not claim.lasting and passed - claim.since >= self._threshold > 0
+        ]
+        for claim in lasting:
+            claim.lasting = True
+        return [
+            *self._told([claims[key] for key in new], persistent=not self._threshold),
+            *self._told([claim.message for claim in lasting], persistent=True),
+            *self._told(healed, verdict="healed"),
+        ]
+
+    def _told(self, messages: list[str], **details: Any) -> list[Finding]:
+        """Return findings, the first few one by one and the rest by their number."""
+        more = len(messages) - _MOST_TOLD
+        if more > 0:
+            messages = [*messages[: _MOST_TOLD - 1], f"{messages[_MOST_TOLD - 1]} (and {more} more)"]
+        return [Finding(self.source.name, message, **details) for message in messages]
+
+
+class Wires:
+    """Which hosts the wires that are there connect, whatever the tables say."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._wiring: object = None
+        self._part_of: dict[str, int] = {}
+
+    def connect(self, a: str, b: str) -> bool:
+        """Tell whether there is a way from one host to another."""
+        state = self._world.state(FABRIC)
+        if state.wiring != self._wiring:
+            self._wiring = state.wiring
+            self._part_of = self._parts(state)
+        return self._part_of.get(a, -1) == self._part_of.get(b, -2)
+
+    def _parts(self, state: Any) -> dict[str, int]:
+        network = self._world.network
+        graph = nx.Graph()
+        for end in network.channels:
+            peer = network.fabric.peer(state, end) if isinstance(end.port, int) else None
+            if peer is not None:
+                graph.add_edge(end.node, peer.node)
+        return {name: number for number, part in enumerate(nx.connected_components(graph)) for name in part}
+
+
+class Forwarding:
+    """Claims about the forwarding state."""
+
+    def __init__(
+        self, follower: Follower, judge: ForwardingInvariant, name: str, keep: Callable[[Fact], bool]
+    ) -> None:
+        self.name = name
+        self._follower, self._judge, self._keep = follower, judge, keep
+
+    def observe(self, record: Record) -> None:
+        """Do nothing: the model follows the world by itself."""
+
+    def claims(self) -> Mapping[str, str]:
+        """Return what is wrong with the tables as they are now."""
+        found = self._judge.check(self._follower.model)
+        return {fact.key: fact.message for fact in found if self._keep(fact)}
+
+
+class ControllerLiveness:
+    """Every controller goes on, and answers; what it did not is never mended again."""
+
+    name = "ControllerLiveness"
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def observe(self, record: Record) -> None:
+        """Do nothing: the stage hears of it first."""
+
+    def check(self, _now: int, *, at_rest: bool = False) -> list[Finding]:  # noqa: ARG002 - the protocol's
+        """Return what was heard, or not heard, of controllers since the last time."""
+        found = [Finding(self.name, text, persistent=True) for text in self._stage.news_of_deaths()]
+        found += [
+            Finding(self.name, f"There was no answer in time after: {text}.", persistent=True)
+            for text in self._stage.news_of_silence()
+        ]
+        return found
+
+
+class Making:
+    """What makes the invariants that a scenario names."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._setting: Setting = stage.setting
+        self._patience = Patience(stage)
+        self._wires = Wires(stage.world)
+        self._known_follower: Follower | None = None
+        self._pairs: AllPairsReachability | None = None
+
+    def all(self) -> Sequence[Invariant]:
+        """Return the invariants of the run; what its names leave to the properties is not among them."""
+        given = self._setting.options.invariants or DEFAULT
+        return [self._one(item) for item in given if not _is_property(item)]
+
+    def _one(self, given: Any) -> Invariant:
+        options = dict(given) if isinstance(given, Mapping) else {"name": given}
+        name = options.pop("name", None)
+        match name:
+            case "ControllerLiveness":
+                refuse_unknown(options, (), name)
+                return ControllerLiveness(self._stage)
+            case "TablesAsOrdered":
+                refuse_unknown(options, (), name)
+                return self._lasting(TablesAsOrdered(self._stage.world))
+            case "LoopFreedom":
+                refuse_unknown(options, (), name)
+                return self._forwarding(LoopFreedom(), name)
+            case "BlackHoleFreedom":
+                refuse_unknown(options, (), name)
+                return self._forwarding(self._all_pairs(), name, self._is_hole)
+            case "AllPairsReachability":
+                refuse_unknown(options, (), name)
+                return self._forwarding(self._all_pairs(), name, self._is_connected)
+            case "Isolation":
+                refuse_unknown(options, ("rules",), name)
+                return self._forwarding(Isolation.of(options.get("rules", ())), name)
+            case str() if ":" in name:
+                refuse_unknown(options, ("over",), "invariants")
+                function = load_object(name, self._setting.scenario.folder, "invariant")
+                if not callable(function):
+                    raise PenstockError(f"{name} is no function: an invariant is one that takes a model.")
+                return self._forwarding(Judged(function, name), name)
+            case _:
+                raise PenstockError(
+                    f"There is no invariant {name!r}: use {', '.join((*DEFAULT, *_OTHERS))}, a property, or "
+                    '{name = "file.py:function", over = "forwarding"}.'
+                )
+
+    def _lasting(self, source: Claims) -> Lasting:
+        return Lasting(source, self._patience, self._setting.options.persistent_ms)
+
+    def _forwarding(
+        self, judge: ForwardingInvariant, name: str, keep: Callable[[Fact], bool] = lambda _: True
+    ) -> Lasting:
+        return self._lasting(Forwarding(self._follower, judge, name, keep))
+
+    @property
+    def _follower(self) -> Follower:
+        if self._known_follower is None:
+            self._known_follower = Follower(self._stage.world)
+        return self._known_follower
+
+    def _all_pairs(self) -> AllPairsReachability:
+        hosts = [made.name for made in self._setting.network.components if isinstance(made, Host)]
+        if self._pairs is None:
+            some = hosts[:MOST_HOSTS]
+            self._pairs = AllPairsReachability(tuple((a, b) for a in some for b in some if a != b))
+        return self._pairs
+
+    def _is_connected(self, fact: Fact) -> bool:
+        source, _, target = fact.key.partition(" does not reach ")
+        return self._wires.connect(source, target)
+
+    def _is_hole(self, fact: Fact) -> bool:
+        return (fact.outcome is None or fact.outcome.fate != "dropped") and self._is_connected(fact)
+
+
+_OTHERS: Final = ("AllPairsReachability", "Isolation", "TablesAsOrdered")
+
+
+def _is_property(given: Any) -> bool:
+    """Tell whether an invariant is one of the properties that searches know, or a user's."""
+    if isinstance(given, Mapping):
+        return False
+    own = (*DEFAULT, *_OTHERS)
+    return not isinstance(given, str) or (given not in own and (given in PROPERTIES or ":" in given))
+
+
+def invariants_of(stage: Stage) -> Sequence[Invariant]:
+    """Return the invariants that a run's scenario names, or the usual ones."""
+    return Making(stage).all()

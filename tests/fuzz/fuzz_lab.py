@@ -1,0 +1,76 @@
+"""Small fuzzing runs for tests: stages on virtual time, with their traces read back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from penstock.controllers.native import FLOOD, Controller
+from penstock.fuzz.building import build_setting
+from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz, run_folder, stage_of
+from penstock.fuzz.generator import Generator
+from penstock.fuzz.inputs import input_of
+from penstock.fuzz.judging import Invariant
+from penstock.fuzz.stage import Stage
+from penstock.openflow.actions import Output
+from penstock.openflow.messages import PacketIn, PortNo
+from penstock.scenario import Scenario
+from penstock.trace import Trace, read_trace
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LEARNING = {"native": "controllers/learning_switch.py:LearningSwitch"}
+
+
+class Flooder(Controller):
+    """Floods whatever comes up."""
+
+    def switch_join(self, switch: str) -> None:
+        self.install(switch, actions=(Output(PortNo.CONTROLLER),), priority=0)
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        self.packet_out(switch, message, FLOOD)
+
+
+def scenario(controller: Any = None, topology: str = "linear,2", **details: Any) -> Scenario:
+    """Return a scenario beside the examples; `fuzz` is its table of that name."""
+    return Scenario(
+        controller=LEARNING if controller is None else controller,
+        topology=topology,
+        folder=EXAMPLES,
+        **details,
+    )
+
+
+def opened(folder: Path, given: Scenario) -> Stage:
+    """Return a stage on which all switches have joined."""
+    stage = stage_of(build_setting(given), run_folder(folder, given))
+    asyncio.run(stage.open())
+    return stage
+
+
+def perform(stage: Stage, *texts: str) -> None:
+    """Perform inputs one after the other."""
+
+    async def all_of_them() -> None:
+        for text in texts:
+            await stage.perform(input_of(text))
+
+    asyncio.run(all_of_them())
+
+
+def written(stage: Stage) -> Trace:
+    """Return what a stage has recorded so far."""
+    stage.recorder.flush()
+    return read_trace(stage.recorder.writer.path)
+
+
+def fuzzing(stage: Stage, seed: int = 1, invariants: Iterable[Invariant] = ()) -> Fuzzing:
+    """Return a run on a stage."""
+    return Fuzzing(stage, Generator(stage.setting, seed), tuple(invariants))
+
+
+def run(folder: Path, given: Scenario) -> Report:
+    """Fuzz a scenario from beginning to end."""
+    return asyncio.run(fuzz(given, folder))
