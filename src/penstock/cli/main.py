@@ -224,6 +224,60 @@ def walk(
     return STATUS[report.outcome.result]
 
 
+@commands.command(name="fuzz")
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.option("--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2.")
+@click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version.")
+@click.option("--seed", type=int, help="What decides every choice.")
+@click.option("--events", type=click.IntRange(1), help="Stop after this many inputs.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time.")
+@click.option("--profile", help="What happens how often: everything, traffic, links, control, …")
+@click.option("--invariant", "-i", "invariants", multiple=True, help="What must hold; repeatable.")
+@click.option("--interactive", is_flag=True, help="Take over from the console; Ctrl-C comes back to it.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("penstock-runs"),
+    show_default=True,
+    help="Where the run's folder is made.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def fuzz_command(
+    scenario: Path,
+    topo: str | None,
+    openflow: str | None,
+    output: Path,
+    as_json: bool,
+    interactive: bool,
+    **options: Any,
+) -> int:
+    """Run a controller on a network in which things go wrong.
+
+    SCENARIO is a .toml file, or an app: its .py file or module name.  With cmd in [controller] the
+    controller is a real process, in whatever language.
+    """
+    from penstock.cli.fuzzing import run_fuzz
+    from penstock.fuzz.fuzzing import with_options
+    from penstock.fuzz.summary import lasting
+
+    chosen = _fuzzed(scenario_from(scenario, topo=topo, openflow=openflow))
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    if "invariants" in given:
+        given["invariants"] = list(given["invariants"])
+    if "seconds" in given and "events" not in given:
+        given["events"] = None
+    report = run_fuzz(with_options(chosen, **given), output, as_json=as_json, interactive=interactive)
+    return FOUND if lasting(report) else STOPPED
+
+
+def _fuzzed(scenario: Scenario) -> Scenario:
+    """Return a scenario without the properties that an app alone is given for a search."""
+    from dataclasses import replace
+
+    return replace(scenario, properties=()) if scenario.properties is DEFAULT_PROPERTIES else scenario
+
+
 @commands.command()
 @_scenario_options
 @click.option("--after", "trace", type=click.Path(path_type=Path), help="Take the steps of this trace first.")

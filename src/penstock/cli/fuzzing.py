@@ -1,0 +1,127 @@
+"""`penstock fuzz`: run it, show it, let a person take over.
+
+Ctrl-C ends the run after the present input, or hands it to the console where that was asked for; a second
+one ends it at once.  Either way everything that happened is in the run's folder and no process is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from penstock.cli.console import GO, QUIT, Console
+from penstock.cli.screen import Screen
+from penstock.errors import PenstockError
+from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz
+from penstock.fuzz.invariants import invariants_of
+from penstock.fuzz.summary import summary, summary_lines, write_summary
+from penstock.scenario import Scenario
+
+Ask = Callable[[], Awaitable[str]]
+
+
+def run_fuzz(scenario: Scenario, output: Path, *, as_json: bool, interactive: bool) -> Report:
+    """Fuzz a scenario, with a screen or a console, and print what came of it."""
+    report = asyncio.run(_fuzz(scenario, output, as_json=as_json, interactive=interactive))
+    write_summary(report)
+    if as_json:
+        click.echo(json.dumps(summary(report)))
+    else:
+        for text in summary_lines(report):
+            click.echo(text)
+    return report
+
+
+async def _fuzz(scenario: Scenario, output: Path, *, as_json: bool, interactive: bool) -> Report:
+    conduct = partial(converse, ask=ask_terminal) if interactive else partial(_watch, quiet=as_json)
+    return await fuzz(scenario, output, invariants=invariants_of, conduct=conduct)
+
+
+async def _watch(fuzzing: Fuzzing, *, quiet: bool) -> None:
+    """Let a run go on to its end, on a screen."""
+    with _Interrupts(fuzzing), Screen(quiet=quiet) as screen:
+        await fuzzing.run(screen.show)
+
+
+async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
+    """Let a person steer a run from the console."""
+    console = Console(fuzzing)
+    click.echo("The network is ready; 'help' tells what can be typed.")
+    while True:
+        try:
+            words = (await ask()).strip()
+        except EOFError:
+            words = QUIT
+        command, _, rest = words.partition(" ")
+        if command in (QUIT, "q", "exit"):
+            fuzzing.outcome.stopped_by = "the user"
+            return
+        try:
+            if command == GO:
+                await _go(fuzzing, rest)
+            elif words:
+                for text in await console.obey(words):
+                    click.echo(text)
+        except PenstockError as error:
+            click.echo(str(error))
+
+
+async def _go(fuzzing: Fuzzing, how_many: str) -> None:
+    """Go on for a number of inputs, or to the end."""
+    if how_many and (not how_many.isdecimal() or len(how_many) > 9):
+        raise PenstockError(f"{how_many!r} is no number of inputs: type go, or go 100.")
+    until = fuzzing.outcome.inputs + int(how_many) if how_many else None
+    with _Interrupts(fuzzing), Screen(quiet=False) as screen:
+        await fuzzing.run(screen.show, until=until)
+    click.echo(f"{fuzzing.outcome.inputs:,} inputs so far, {len(fuzzing.outcome.violations)} violations.")
+
+
+async def ask_terminal() -> str:
+    """Read a line without keeping the network from going on."""
+    click.echo("fuzz> ", nl=False)
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    try:
+        loop.add_reader(sys.stdin, ready.set_result, None)
+    except PermissionError:
+        # A file is always ready, and cannot be waited for.
+        return _line()
+    try:
+        await ready
+    finally:
+        # At once, so that the same line does not announce itself twice.
+        loop.remove_reader(sys.stdin)
+    return _line()
+
+
+def _line() -> str:
+    text = sys.stdin.readline()
+    if not text:
+        raise EOFError
+    return text
+
+
+class _Interrupts:
+    """Ctrl-C while a run goes on: once ends it between inputs, twice ends it at once."""
+
+    def __init__(self, fuzzing: Fuzzing) -> None:
+        self._fuzzing = fuzzing
+        self._task = asyncio.current_task()
+
+    def __enter__(self) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted)
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+
+    def _interrupted(self) -> None:
+        if self._fuzzing.stopping and self._task is not None:
+            self._task.cancel()
+        self._fuzzing.stopping = True
