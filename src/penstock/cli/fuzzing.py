@@ -13,6 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -24,12 +25,27 @@ from penstock.fuzz.invariants import invariants_of
 from penstock.fuzz.summary import summary, summary_lines, write_summary
 from penstock.scenario import Scenario
 
+FIRST_VIOLATION: Final = "the first violation that lasts"
+
 Ask = Callable[[], Awaitable[str]]
 
 
-def run_fuzz(scenario: Scenario, output: Path, *, as_json: bool, interactive: bool) -> Report:
-    """Fuzz a scenario, with a screen or a console, and print what came of it."""
-    report = asyncio.run(_fuzz(scenario, output, as_json=as_json, interactive=interactive))
+def run_fuzz(
+    scenario: Scenario,
+    output: Path,
+    *,
+    as_json: bool = False,
+    interactive: bool = False,
+    to_end: bool = False,
+) -> Report:
+    """Fuzz a scenario, with a screen or a console, and print what came of it.
+
+    The run ends with the first violation that lasts, unless it is to go to its end.
+    """
+    conduct = (
+        partial(converse, ask=ask_terminal) if interactive else partial(_watch, quiet=as_json, to_end=to_end)
+    )
+    report = asyncio.run(fuzz(scenario, output, invariants=invariants_of, conduct=conduct))
     write_summary(report)
     if as_json:
         click.echo(json.dumps(summary(report)))
@@ -39,15 +55,16 @@ def run_fuzz(scenario: Scenario, output: Path, *, as_json: bool, interactive: bo
     return report
 
 
-async def _fuzz(scenario: Scenario, output: Path, *, as_json: bool, interactive: bool) -> Report:
-    conduct = partial(converse, ask=ask_terminal) if interactive else partial(_watch, quiet=as_json)
-    return await fuzz(scenario, output, invariants=invariants_of, conduct=conduct)
-
-
-async def _watch(fuzzing: Fuzzing, *, quiet: bool) -> None:
+async def _watch(fuzzing: Fuzzing, *, quiet: bool, to_end: bool) -> None:
     """Let a run go on to its end, on a screen."""
     with _Interrupts(fuzzing), Screen(quiet=quiet) as screen:
-        await fuzzing.run(screen.show)
+
+        def progress(fuzzing: Fuzzing) -> None:
+            screen.show(fuzzing)
+            if not to_end and any(found.finding.persistent for found in fuzzing.outcome.violations):
+                fuzzing.outcome.stopped_by = FIRST_VIOLATION
+
+        await fuzzing.run(progress)
 
 
 async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:

@@ -233,6 +233,7 @@ def walk(
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time.")
 @click.option("--profile", help="What happens how often: everything, traffic, links, control, …")
 @click.option("--invariant", "-i", "invariants", multiple=True, help="What must hold; repeatable.")
+@click.option("--all", "to_end", is_flag=True, help="Go on after a violation that lasts.")
 @click.option("--interactive", is_flag=True, help="Take over from the console; Ctrl-C comes back to it.")
 @click.option(
     "--output",
@@ -250,6 +251,7 @@ def fuzz_command(
     output: Path,
     as_json: bool,
     interactive: bool,
+    to_end: bool,
     **options: Any,
 ) -> int:
     """Run a controller on a network in which things go wrong.
@@ -267,7 +269,9 @@ def fuzz_command(
         given["invariants"] = list(given["invariants"])
     if "seconds" in given and "events" not in given:
         given["events"] = None
-    report = run_fuzz(with_options(chosen, **given), output, as_json=as_json, interactive=interactive)
+    report = run_fuzz(
+        with_options(chosen, **given), output, as_json=as_json, interactive=interactive, to_end=to_end
+    )
     return FOUND if lasting(report) else STOPPED
 
 

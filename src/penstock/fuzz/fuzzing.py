@@ -21,7 +21,7 @@ from typing import Final
 from penstock.errors import PenstockError
 from penstock.fuzz.building import Setting, build_setting
 from penstock.fuzz.generator import Generator
-from penstock.fuzz.inputs import Check, Fault, Input
+from penstock.fuzz.inputs import Check, Fault, Input, Wait
 from penstock.fuzz.judging import Finding, Invariant, Mishaps, Properties
 from penstock.fuzz.recorder import Recorder
 from penstock.fuzz.stage import Stage
@@ -31,6 +31,9 @@ from penstock.trace import TraceWriter
 
 _GARBAGE: Final = 50_000
 """How many new objects there are between two searches for circular garbage."""
+
+_FIRST_PAUSE_MS: Final = 20
+"""How soon it is looked again whether something that is wrong has passed; later looks are further apart."""
 
 Progress = Callable[["Fuzzing"], None]
 InvariantMaker = Callable[[Stage], Sequence[Invariant]]
@@ -116,10 +119,27 @@ class Fuzzing:
             await stage.wait(self.options.interval_ms)
         if isinstance(what, Check) or self.outcome.inputs % self.options.check_every == 0:
             self.check(at_rest=isinstance(what, Check) and self._is_at_rest())
+            if self._is_undecided():
+                await self._see_whether_it_lasts()
         if self.mishaps.crashed or self.mishaps.hung:
             await self._after_mishap()
         self.outcome.internal = stage.recorder.internal
         stage.recorder.flush(stage.lines_at_once)
+
+    def _is_undecided(self) -> bool:
+        return any(invariant.is_undecided for invariant in self.invariants)
+
+    async def _see_whether_it_lasts(self) -> None:
+        """Do nothing more while something is wrong, until it has passed or is known to last."""
+        pause, left = _FIRST_PAUSE_MS, self.options.persistent_ms
+        while left > 0 and self._is_undecided():
+            pause = min(pause, left)
+            await self.stage.perform(Wait(pause))
+            self.outcome.inputs += 1
+            self.outcome.by_verb["wait"] += 1
+            self.check()
+            left -= pause
+            pause *= 2
 
     def _is_at_rest(self) -> bool:
         return self.stage.courier.is_idle and not self.stage.courier.held

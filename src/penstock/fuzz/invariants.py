@@ -4,7 +4,7 @@ While a network changes, rules are wrong for a moment; that is no bug.  So each 
 wrong has a name that stays the same while it lasts.  It is told when it is first seen, as a passing
 violation, again when it has lasted for `persistent_ms`, as a lasting one, and when it is gone.  Only time
 in which the controllers could have done something counts: all of them up, all sessions open, no control
-channel standing still.
+channel standing still.  As soon as something is wrong the fuzzer holds its breath until that is decided.
 
 | invariant | what it claims to be wrong |
 | --- | --- |
@@ -33,7 +33,7 @@ from penstock.forwarding.invariants import AllPairsReachability, Isolation, Judg
 from penstock.forwarding.invariants import Finding as Fact
 from penstock.forwarding.invariants import Invariant as ForwardingInvariant
 from penstock.fuzz.building import Setting
-from penstock.fuzz.judging import Finding, Invariant
+from penstock.fuzz.judging import HEALED, Finding, Invariant
 from penstock.fuzz.orders import TablesAsOrdered
 from penstock.fuzz.stage import Stage
 from penstock.loading import load_object
@@ -44,7 +44,7 @@ from penstock.world.signals import FABRIC
 from penstock.world.transition import Record
 from penstock.world.world import World
 
-DEFAULT: Final = ("LoopFreedom", "BlackHoleFreedom", "ControllerLiveness")
+DEFAULT: Final = ("LoopFreedom", "BlackHoleFreedom", "TablesAsOrdered", "ControllerLiveness")
 
 MOST_HOSTS: Final = 100
 """With more hosts than this, pairs of them are too many to be judged after each input."""
@@ -86,12 +86,14 @@ class Patience:
 
     def reach(self, now: int) -> int:
         """Return how much time counts until now."""
-        if self._can_act():
+        if self.runs:
             self.passed += now - self._seen
         self._seen = now
         return self.passed
 
-    def _can_act(self) -> bool:
+    @property
+    def runs(self) -> bool:
+        """Whether the controllers could do something now."""
         possible = self._stage.possible()
         control = {end for wire in self._stage.setting.sessions for end in wire}
         return (
@@ -114,13 +116,18 @@ class Lasting:
         """Take in what happened."""
         self.source.observe(record)
 
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a claim stands that may still pass, and it is for the controllers to act."""
+        return any(not claim.lasting for claim in self._open.values()) and self._patience.runs
+
     def check(self, now: int, *, at_rest: bool = False) -> list[Finding]:  # noqa: ARG002 - the protocol's
         """Return what came up, has lasted or is gone since the last time."""
         passed, claims = self._patience.reach(now), self.source.claims()
-        healed = [self._open.pop(key).message for key in [*self._open] if key not in claims]
+        healed = [self._open.pop(key) for key in [*self._open] if key not in claims]
         new = [key for key in claims if key not in self._open]
         for key in new:
-            self._open[key] = _Open(claims[key], passed)
+            self._open[key] = _Open(claims[key], passed, lasting=not self._threshold)
         lasting = [
             claim
             for claim in self._open.values()
@@ -131,7 +138,10 @@ class Lasting:
         return [
             *self._told([claims[key] for key in new], persistent=not self._threshold),
             *self._told([claim.message for claim in lasting], persistent=True),
-            *self._told(healed, verdict="healed"),
+            *self._told([claim.message for claim in healed if not claim.lasting], verdict=HEALED),
+            *self._told(
+                [claim.message for claim in healed if claim.lasting], verdict=HEALED, persistent=True
+            ),
         ]
 
     def _told(self, messages: list[str], **details: Any) -> list[Finding]:
@@ -190,6 +200,7 @@ class ControllerLiveness:
     """Every controller goes on, and answers; what it did not is never mended again."""
 
     name = "ControllerLiveness"
+    is_undecided = False
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -286,7 +297,7 @@ class Making:
         return (fact.outcome is None or fact.outcome.fate != "dropped") and self._is_connected(fact)
 
 
-_OTHERS: Final = ("AllPairsReachability", "Isolation", "TablesAsOrdered")
+_OTHERS: Final = ("AllPairsReachability", "Isolation")
 
 
 def _is_property(given: Any) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from penstock.properties.base import UPHELD, Property, Violated
 from penstock.properties.controllers import ControllerCrash, ControllerHang
@@ -20,19 +20,30 @@ from penstock.world.network import Network
 from penstock.world.transition import Record
 from penstock.world.world import World
 
+VIOLATED: Final = "violated"
+HEALED: Final = "healed"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something an invariant has to say: that it is violated, or that it holds again."""
+    """Something an invariant has to say: that it is violated, or that it holds again.
+
+    `persistent` is a violation that lasts, and its end.
+    """
 
     invariant: str
     message: str
     persistent: bool = False
-    verdict: str = "violated"
+    verdict: str = VIOLATED
 
 
 class Invariant(Protocol):
     """Something that must hold while a run goes on."""
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether something is wrong of which only time can tell whether it lasts."""
+        ...
 
     def observe(self, record: Record, /) -> None:
         """Take in what happened."""
@@ -45,6 +56,8 @@ class Invariant(Protocol):
 
 class Mishaps:
     """A controller's handlers neither raise nor hang."""
+
+    is_undecided = False
 
     def __init__(self, network: Network) -> None:
         self._watchers = (ControllerCrash(), ControllerHang())
@@ -87,6 +100,8 @@ class Mishaps:
 
 class Properties:
     """The properties of a scenario, watched along a run."""
+
+    is_undecided = False
 
     def __init__(self, world: World, properties: tuple[Property, ...]) -> None:
         self._watch = Watch(world.network, properties)

@@ -33,7 +33,7 @@ class FuzzOptions:
     events: int | None = 1000
     seconds: float | None = None
     interval_ms: int | None = None
-    profile: str = "everything"
+    profile: str = "usual"
     rates: Mapping[str, float] = field(default_factory=dict)
     order: Literal["fifo", "random"] = "fifo"
     deliveries: int = 12

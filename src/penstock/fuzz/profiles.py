@@ -6,7 +6,8 @@ otherwise a run soon has nothing left to break (STS found the choice of rates to
 
 | profile | what it is for |
 | --- | --- |
-| `everything` | the default: all kinds, failures seldom enough that the network works most of the time |
+| `usual` | the default: whatever a controller has to cope with, seldom enough that the network mostly works |
+| `everything` | also switches that lose rules without a word, which no controller can hear of |
 | `traffic` | packets only, ordinary and odd: does the controller handle what hosts may send? |
 | `links` | links and switches come and go under traffic: loops and black holes after a change |
 | `control` | controllers crash, sessions break, control messages are late: races and recovery |
@@ -77,7 +78,19 @@ _CONTROL: Final = {
 _MOBILITY: Final = {"migration": 1.0}
 _TABLES: Final = {"table_limit": 0.3, "table_unlimit": 0.5, "entry_loss": 0.4, "flow_mod_loss": 0.3}
 
+_USUAL: Final = {
+    **_TRAFFIC,
+    "odd_packet": 1.0,
+    **_LINKS,
+    **_WIRES,
+    **_CONTROL,
+    **_MOBILITY,
+    "table_limit": 0.1,
+    "table_unlimit": 1.0,
+}
+
 PROFILES: Final[Mapping[str, Mapping[str, float]]] = {
+    "usual": _USUAL,
     "everything": {**_TRAFFIC, "odd_packet": 1.0, **_LINKS, **_WIRES, **_CONTROL, **_MOBILITY, **_TABLES},
     "traffic": {**_TRAFFIC, "odd_packet": 4.0},
     "links": {**_TRAFFIC, **_LINKS},

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from penstock.explore.search import peak_rss_mb
 from penstock.fuzz.fuzzing import Found, Report
-
-_SHOWN: Final = 12
-"""How many passing violations are told."""
+from penstock.fuzz.judging import HEALED, VIOLATED
 
 
 def lasting(report: Report) -> list[Found]:
@@ -34,10 +32,16 @@ def summary(report: Report) -> dict[str, Any]:
         "by_kind": dict(sorted(outcome.by_verb.items())),
         "unanswered": outcome.unanswered,
         "violations": [_violation(found, report) for found in lasting(report)],
-        "passing": len(outcome.violations) - len(lasting(report)),
+        "passing": _passing(report),
         "folder": str(report.folder),
         "trace": str(report.trace),
     }
+
+
+def _passing(report: Report) -> int:
+    """Return how many violations went away before they counted."""
+    verdicts = [found.finding for found in report.outcome.findings]
+    return sum(1 for finding in verdicts if finding.verdict == HEALED and not finding.persistent)
 
 
 def _violation(found: Found, report: Report) -> dict[str, Any]:
@@ -63,11 +67,15 @@ def write_summary(report: Report) -> Path:
 def summary_lines(report: Report) -> Iterator[str]:
     """Yield a run as text."""
     outcome = report.outcome
+    alike: dict[tuple[str, str], list[Found]] = {}
     for found in lasting(report):
-        yield finding_line(found)
-    passing = [found for found in outcome.violations if not found.finding.persistent]
-    for found in passing[:_SHOWN] if not lasting(report) else ():
-        yield finding_line(found)
+        # What comes before the colon says what is wrong, what comes after it how that came about this time.
+        what = found.finding.message.partition(":")[0]
+        alike.setdefault((found.finding.invariant, what), []).append(found)
+    for first, *more in alike.values():
+        yield finding_line(first)
+        if more:
+            yield f"     The same was found {_count(len(more), 'time')} more."
     kinds = ", ".join(f"{times} {verb}" for verb, times in outcome.by_verb.most_common())
     rate = outcome.inputs / outcome.seconds if outcome.seconds else 0.0
     yield (
@@ -75,21 +83,25 @@ def summary_lines(report: Report) -> Iterator[str]:
         f"{outcome.seconds:.1f} s ({rate:,.0f} inputs/s); stopped by {outcome.stopped_by or 'an error'}."
     )
     if outcome.unanswered:
-        yield f"{outcome.unanswered} inputs were not answered in time."
-    if passing:
-        yield f"{len(passing)} violations passed by themselves."
+        yield f"{_count(outcome.unanswered, 'input')} not answered in time."
+    if passing := _passing(report):
+        yield f"{_count(passing, 'violation')} passed without lasting; the trace tells them."
     yield f"All of it is in {report.folder}: the trace, the scenario, the summary, the logs."
     yield (
-        f"{len(lasting(report))} lasting violations found."
+        f"{_count(len(alike), 'lasting violation')} found."
         if lasting(report)
         else "No lasting violation was found, which proves nothing: another seed may find one."
     )
 
 
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def finding_line(found: Found) -> str:
     """Return a finding in one line."""
     finding, moment = found.finding, f"after {found.inputs} inputs, at {found.at / 1000:g} s"
-    if finding.verdict != "violated":
+    if finding.verdict != VIOLATED:
         return f"  ✓  {finding.invariant} holds again {moment}: {finding.message}"
     for_now = "" if finding.persistent else " for the moment"
     return f"  ✗  {finding.invariant} is broken{for_now} {moment}: {finding.message}"
