@@ -1,7 +1,7 @@
 # Everything a developer or CI runs.  `make` alone lists the targets.
 
 BIN := .venv/bin
-BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic
+BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic fuzz_speed forwarding fattree
 
 # `make setup PYTHON=python3.12` chooses the Python that .venv is made with.
 export PYTHON

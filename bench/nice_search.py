@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from penstock.check import Report, check
 from penstock.errors import PenstockError
+from penstock.explore.reductions import ALWAYS, NONE, REDUCTIONS
 from penstock.scenario import Scenario
 
 EXAMPLES: Final = Path(__file__).parents[1] / "examples" / "nice"
@@ -31,15 +32,13 @@ STRATEGIES: Final[dict[str, tuple[str, ...]]] = {
 }
 """NICE's strategies in the order of its tables, and what they are called in scenarios."""
 
-REDUCTIONS: Final = ("sleep", "ample", "footprints")
-
 Rows = Sequence[Sequence[str]]
 """A table: its headings, then its rows."""
 
 
 def searched(scenario: Scenario, strategies: tuple[str, ...], *, reduced: bool, seconds: float) -> Report:
-    """Check a scenario by some strategies, with all reductions or with none."""
-    reductions = list(REDUCTIONS) if reduced else []
+    """Check a scenario by some strategies, with all reductions that go with them or with none."""
+    reductions = list(reductions_with(strategies)) if reduced else [NONE]
     return by_default(
         replace(
             scenario,
@@ -47,6 +46,11 @@ def searched(scenario: Scenario, strategies: tuple[str, ...], *, reduced: bool, 
         ),
         seconds=seconds,
     )
+
+
+def reductions_with(strategies: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the reductions that can be used with strategies of NICE's, which leave transitions out."""
+    return (ALWAYS,) if strategies else REDUCTIONS
 
 
 def by_default(scenario: Scenario, *, seconds: float) -> Report:

@@ -45,9 +45,9 @@ def is_alive(process: int) -> bool:
     return state != "Z"
 
 
-def wait_until(condition: Callable[[], object], what: str) -> None:
+def wait_until(condition: Callable[[], object], what: str, limit_s: float = LIMIT_S) -> None:
     """Wait for a condition, but not for ever."""
-    limit = time.monotonic() + LIMIT_S
+    limit = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > limit:
             pytest.fail(f"It took too long until {what}.")

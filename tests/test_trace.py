@@ -9,9 +9,14 @@ from random import Random
 
 import pytest
 
+from disk_lab import file_limit
 from penstock.controllers.static import StaticController
 from penstock.errors import PenstockError
+from penstock.openflow.messages import EchoRequest
+from penstock.openflow.wire import encode
 from penstock.trace import (
+    ECHO_KEPT,
+    MOST_KEPT,
     Causality,
     FindingLine,
     InputLine,
@@ -22,10 +27,11 @@ from penstock.trace import (
     read_trace,
 )
 from penstock.world.assembly import build_network
+from penstock.world.component import Endpoint
 from penstock.world.faults import Faults
 from penstock.world.hosts import host
 from penstock.world.topology import topology
-from penstock.world.transition import Record
+from penstock.world.transition import InFlight, Record, Transition
 from penstock.world.world import World
 
 
@@ -116,6 +122,72 @@ def test_all_kinds_of_lines_are_read(tmp_path: Path) -> None:
 def test_a_damaged_line_is_named_in_one_sentence(tmp_path: Path, line: object) -> None:
     with pytest.raises(PenstockError, match=r"Line 2 of some.jsonl .*damaged"):
         read_trace(trace_of(tmp_path, line))
+
+
+def injected(data: bytes) -> Record:
+    message = EchoRequest(data, xid=5)
+    channel = Endpoint("c0", "s1")
+    return Record(Transition("inject", *channel), "c0", sends=(InFlight(channel, message),))
+
+
+def test_a_disk_that_is_full_is_one_sentence_and_not_told_twice(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.symlink_to("/dev/full")
+    writer = TraceWriter(path, {}, tmp_path)
+    told = r"^The trace cannot be written to .*some\.jsonl: No space left on device; make room"
+    for number in (1, 2):
+        writer.input(number, "fail s1", 5)
+        with pytest.raises(PenstockError, match=told):
+            writer.flush()
+    writer.input(3, "fail s1", 5)
+    writer.close()
+    first_heard_of = TraceWriter(path, {}, tmp_path)
+    with pytest.raises(PenstockError, match=told):
+        first_heard_of.close()
+    first_heard_of.close()
+    assert writer.size == first_heard_of.size == 0
+
+
+def test_a_disk_that_takes_only_a_part_is_full(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path / "some.jsonl", {}, tmp_path)
+    writer.flush()
+    writer.input(1, "fail s1" * 10_000, 5)
+    with file_limit(writer.size + 5_000), pytest.raises(PenstockError, match="File too large"):
+        writer.flush()
+    writer.close()
+    trace = read_trace(tmp_path / "some.jsonl")
+    assert trace.cut_short and not trace.inputs
+    assert (tmp_path / "some.jsonl").stat().st_size == writer.size + 5_000
+
+
+def test_a_trace_that_cannot_be_begun_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PenstockError, match=r"The trace cannot be written to .*: (Not a dir|File exists)"):
+        TraceWriter(tmp_path / "file" / "some.jsonl", {}, tmp_path)
+
+
+def test_of_a_long_echo_only_the_beginning_is_written(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path / "some.jsonl", {}, tmp_path)
+    frame = b"f" * 60_000
+    for number, (data, version) in enumerate([(b"y" * 60_000, 4), (b"y" * 9, 4), (frame, 0)], 1):
+        record = injected(data)
+        wire = encode(record.sends[0].message, version) if version else data
+        writer.step(number, record, [], 0, wire, version)
+    writer.close()
+    long, short, other = (line.wire for line in read_trace(tmp_path / "some.jsonl").lines)
+    assert long is not None and long == encode(EchoRequest(b"y" * 60_000, xid=5), 4)[:ECHO_KEPT]
+    assert int.from_bytes(long[2:4]) == 60_008
+    assert short == encode(EchoRequest(b"y" * 9, xid=5), 4)
+    assert other == frame
+
+
+def test_a_writer_does_not_keep_all_that_ever_was_said(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path / "some.jsonl", {}, tmp_path)
+    for number in range(1, 400):
+        writer.step(number, injected(b"y" * 60_000), [], 0, None, 0)
+        kept = sum(len(value.data) for value, _ in writer._texts.values() if isinstance(value, EchoRequest))
+        assert 0 < kept <= MOST_KEPT
+    writer.close()
 
 
 def test_what_a_writer_writes_is_what_the_records_say(tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 The description is asked for when a switch joins.  Until the answer is there the inventory does not
 know the switch, and a packet_in that comes sooner ends in a KeyError: a bug that shows only when a
-packet overtakes the answer.
+packet overtakes the answer.  With the option `patient` a switch has no make until it has said so.
 """
 
+from os_ken import cfg
 from os_ken.base import app_manager
 from os_ken.controller import ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.lib.packet import ethernet, packet
 from os_ken.ofproto import ofproto_v1_3
+
+cfg.CONF.register_opts([cfg.BoolOpt("patient", default=False, help="do not ask for a make too early")])
 
 
 class InventorySwitch(app_manager.OSKenApp):
@@ -47,7 +50,7 @@ class InventorySwitch(app_manager.OSKenApp):
         """Count the packet, learn its sender, send it on."""
         message = event.msg
         switch = message.datapath
-        make = self.inventory[switch.id]
+        make = self.inventory.get(switch.id) if self.CONF.patient else self.inventory[switch.id]
         self.packets_by_make[make] = self.packets_by_make.get(make, 0) + 1
 
         protocol, parser = switch.ofproto, switch.ofproto_parser

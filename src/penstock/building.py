@@ -201,8 +201,8 @@ class Building:
             dpids = {switch.name: switch.dpid for switch in drawing.switches}
             return self._osken(options, dpids, version=version, followed=followed, name=name)
         raise PenstockError(
-            'The scenario names no controller: write [controller] with apps = ["app.py"] (os-ken or Ryu) '
-            'or native = "file.py:Class".'
+            'The scenario names no controller: write [controller] with apps = ["app.py"] (os-ken or Ryu), '
+            'native = "file.py:Class" or, for penstock fuzz, cmd = "program arguments".'
         )
 
     def _osken(self, options: dict[str, Any], dpids: dict[str, int], **details: Any) -> Component:

@@ -16,7 +16,7 @@ from penstock.errors import PenstockError
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
-from penstock.explore.reductions import Circumstances, reduced, remarks_on
+from penstock.explore.reductions import Circumstances, in_effect, reduced, remarks_on
 from penstock.explore.search import (
     Bounds,
     Outcome,
@@ -27,8 +27,9 @@ from penstock.explore.search import (
     collision_odds,
     fingerprint,
 )
-from penstock.explore.strategies.base import Ordering
-from penstock.explore.strategies.plan import Plan, plan_of
+from penstock.explore.strategies.base import Onward, Ordering
+from penstock.explore.strategies.guide import Guide
+from penstock.explore.strategies.plan import Plan
 from penstock.explore.strategies.random_walks import RandomWalks
 from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
@@ -66,7 +67,7 @@ class Report:
 
 def check(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Report:
     """Search every ordering of a scenario's events, within its limits and by its strategies."""
-    return _searched(scenario, plan_of(scenario.limits().strategies, scenario.folder), output, progress)
+    return _searched(scenario, scenario.plan(), output, progress)
 
 
 def walk(
@@ -79,8 +80,7 @@ def walk(
     progress: Progress | None = None,
 ) -> Report:
     """Walk at random through a scenario; its strategies bound and narrow that, but do not order it."""
-    plan = plan_of(scenario.limits().strategies, scenario.folder)
-    others = (each for each in plan.strategies if not isinstance(each, Ordering))
+    others = (each for each in scenario.plan().strategies if not isinstance(each, Ordering))
     walking = Plan((*others, RandomWalks(seed, walks, longest)))
     return _searched(scenario, walking, output, progress, seed=seed)
 
@@ -89,7 +89,7 @@ def _searched(
     scenario: Scenario, plan: Plan, output: Path | None, progress: Progress | None, **details: int
 ) -> Report:
     limits = scenario.limits()
-    if plan.ordering is not None and not plan.ordering.remembers:
+    if not plan.remembers:
         limits = replace(limits, compact=False)
     scenario = _bounded(scenario, plan)
     built = _prepared(scenario, output)
@@ -100,24 +100,40 @@ def _searched(
     circumstances = Circumstances(
         guide if plan.narrowing else None, fingerprint if limits.compact else None, limits.depth is not None
     )
-    successors = reduced(cells, limits.reductions, circumstances)
+    reductions = in_effect(limits.reductions) if plan.remembers else frozenset()
+    successors = reduced(cells, reductions, circumstances)
     search = _search(cells, limits, progress, successors)
-    sleep = "sleep" in limits.reductions and not limits.compact
+    sleep = "sleep" in reductions and not limits.compact
     onward = partial(depth_first if limits.order == "depth-first" else breadth_first, sleep=sleep)
     try:
-        outcome = onward(search) if plan.ordering is None else plan.ordering.explore(search, guide, onward)
+        outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
         _report(scenario, built, search.finish("a fault"), output)
         raise
     plan.conclude(outcome, guide)
-    outcome.remarks += remarks_on(cells, limits.reductions, circumstances)
+    circumstances = replace(circumstances, in_order=in_order)
+    outcome.remarks += remarks_on(cells, limits.reductions, circumstances, successors)
     if limits.compact:
         odds = collision_odds(outcome.states)
         outcome.remarks.append(
             f"States were remembered by 64-bit fingerprints: one was missed with a probability of {odds:.1e}."
         )
     return _report(scenario, built, outcome, output, **details)
+
+
+def _explored(search: Search, plan: Plan, guide: Guide, onward: Onward) -> tuple[Outcome, bool]:
+    """Have states visited; also tell whether that was, in the end, in the scenario's own order."""
+    if plan.ordering is None:
+        return onward(search), True
+    went = False
+
+    def noted(search: Search) -> Outcome:
+        nonlocal went
+        went = True
+        return onward(search)
+
+    return plan.ordering.explore(search, guide, noted), went
 
 
 def _bounded(scenario: Scenario, plan: Plan) -> Scenario:

@@ -1,17 +1,33 @@
-"""Running a trace again, on the same scenario, and comparing it step by step."""
+"""Running a trace again, on the same scenario, and comparing it line by line.
+
+A trace of a search is taken again transition by transition.  A trace of a fuzzing run on virtual time is
+played again as a script (see `minimize`), written down again, and must come out the same to the letter.
+One with real processes is played with the same waits, and may differ; what counts is the violation.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from penstock.check import states_of
 from penstock.errors import PenstockError
 from penstock.properties.watch import Watch
 from penstock.scenario import scenario_of
-from penstock.trace import read_trace
+from penstock.trace import Trace, read_trace
 from penstock.world.transition import Record
 from penstock.world.world import World
+
+if TYPE_CHECKING:
+    from penstock.minimize.reproducing import Attempt
+    from penstock.minimize.script import Script
+
+_MOST_SHOWN = 200
+"""How much is shown of a line that differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +40,28 @@ class Replay:
     reproduced: bool = False
     diverged: int | None = None
     difference: str = ""
+    inputs: tuple[str, ...] = ()
+    """What was done to the network, in a fuzzing run."""
+    lines: int = 0
+    """How many lines of a fuzzing run were compared."""
+    tries: int = 1
 
 
-def replay(path: Path) -> Replay:
-    """Run a trace again; it ends at the first step that differs."""
-    trace = read_trace(path)
+def replay(path: Path, *, tries: int = 1) -> Replay:
+    """Run a trace, or that of a run's folder, again; it ends at the first step that differs.
+
+    Where real processes take part, it is run up to `tries` times until the violation comes.
+    """
+    from penstock.minimize.script import is_fuzzed, trace_file
+
+    file = trace_file(path)
+    trace = read_trace(file)
+    return _fuzzed(trace, file, tries) if is_fuzzed(trace) else _searched(trace, file)
+
+
+def _searched(trace: Trace, path: Path) -> Replay:
+    from penstock.minimize.check_replay import is_quiet
+
     built = scenario_of(trace.scenario, path.parent / trace.folder).build()
     world = World(built.network)
     world.restore(built.start)
@@ -54,7 +87,7 @@ def replay(path: Path) -> Replay:
                 diverged=line.number,
                 difference=f"it was recorded as {_short(line.message, line.sends)} and is now {record}",
             )
-    if world.is_at_rest():
+    if is_quiet(world):
         watch.at_rest(states_of(world))
     reproduced = bool(name) and watch.broken.get(name) == message
     return Replay(tuple(records), name, message, reproduced)
@@ -62,3 +95,59 @@ def replay(path: Path) -> Replay:
 
 def _short(message: str | None, sends: tuple[str, ...]) -> str:
     return f"{message or 'an action'} -> {'; '.join(sends) or 'nothing'}"
+
+
+def _fuzzed(trace: Trace, path: Path, tries: int) -> Replay:
+    from penstock.minimize.reproducers import reproducer_of
+    from penstock.minimize.script import script_of
+
+    script = script_of(trace, path.parent)
+    reproducer = reproducer_of(script)
+    if not reproducer.is_exact:
+        return _described(script, reproducer.run(script.inputs, tries=tries))
+    with TemporaryDirectory() as folder:
+        again = Path(folder) / "trace.jsonl"
+        attempt = reproducer.record(script.inputs, again)
+        end = script.violation.line if script.violation is not None else None
+        diverged, difference, compared = _difference(path, again, end)
+    return _described(script, attempt, diverged, difference, compared)
+
+
+def _described(
+    script: Script, attempt: Attempt, diverged: int | None = None, difference: str = "", lines: int = 0
+) -> Replay:
+    violation = script.violation
+    if diverged is None and attempt.divergence is not None and not attempt.reproduced:
+        diverged, difference = attempt.divergence.line, str(attempt.divergence)
+    return Replay(
+        (),
+        violation.invariant if violation is not None else "",
+        attempt.message or (violation.message if violation is not None else ""),
+        attempt.reproduced,
+        diverged,
+        difference,
+        tuple(map(str, script.inputs)),
+        lines,
+        attempt.tries,
+    )
+
+
+def _difference(recorded: Path, again: Path, end: int | None) -> tuple[int | None, str, int]:
+    """Return the number of the first line that differs, how it does, and how many lines were compared."""
+    with recorded.open(encoding="utf-8") as ours, again.open(encoding="utf-8") as theirs:
+        next(ours, None), next(theirs, None)
+        compared = 0
+        for one, other in zip_longest(ours, theirs, fillvalue=""):
+            if one == other and one:
+                compared += 1
+                continue
+            number = json.loads(one or other).get("step", compared + 1)
+            if end is not None and number > end:
+                break
+            return number, f"it was recorded as {_cut(one)} and is now {_cut(other)}", compared
+    return None, "", compared
+
+
+def _cut(line: str) -> str:
+    text = line.strip() or "nothing"
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "…"

@@ -40,7 +40,8 @@ from typing import Any, Literal, TypeVar
 from penstock.building import Building, Built
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
-from penstock.explore.reductions import DEFAULT, REDUCTIONS
+from penstock.explore.reductions import NONE, REDUCTIONS
+from penstock.explore.strategies.plan import Plan, plan_of
 from penstock.fuzz.options import FuzzOptions
 from penstock.properties.base import Property
 from penstock.tables import Table, made_from, plain, refuse_unknown
@@ -65,8 +66,8 @@ class Limits:
     compact: bool = False
     strategies: Sequence[Any] = ()
     """Names of strategies, or tables with a name and options (see `explore.strategies.plan`)."""
-    reductions: Sequence[str] = DEFAULT
-    """How less is searched without missing anything (see `explore.reductions`)."""
+    reductions: Sequence[str] = ()
+    """What there is beside sleep sets to search less without missing anything (see `explore.reductions`)."""
 
     def __post_init__(self) -> None:
         if self.order not in ("breadth-first", "depth-first"):
@@ -82,13 +83,15 @@ class Limits:
             )
         if isinstance(self.reductions, str) or not isinstance(self.reductions, Sequence):
             raise PenstockError(
-                f'reductions = {self.reductions!r} is no list: write reductions = ["sleep"] in [search].'
+                f'reductions = {self.reductions!r} is no list: write reductions = ["ample"] in [search].'
             )
         for name in self.reductions:
-            if name not in REDUCTIONS:
+            if name not in (*REDUCTIONS, NONE):
                 raise PenstockError(
-                    f"There is no reduction {name!r}: the reductions are {', '.join(REDUCTIONS)}."
+                    f"There is no reduction {name!r}: the reductions are {', '.join(REDUCTIONS)}, or {NONE}."
                 )
+        if NONE in self.reductions and set(self.reductions) != {NONE}:
+            raise PenstockError(f"The reduction {NONE!r} goes with no other: leave it out, or the others.")
         for name in ("states", "depth", "seconds", "memory_mb"):
             number = getattr(self, name)
             if number is not None and (type(number) not in (int, float) or not number > 0):
@@ -121,6 +124,10 @@ class Scenario:
     def limits(self) -> Limits:
         """Return how the search goes about."""
         return made_from(Limits, self.search, "search")
+
+    def plan(self) -> Plan:
+        """Return the strategies of the search."""
+        return plan_of(self.limits().strategies, self.folder)
 
     def build(self, *, asked: bool = False) -> Built:
         """Put the network together and bring it to where the search starts.

@@ -11,11 +11,13 @@ traces; a reader also takes one that was cut short and says so.  A fuzzing run's
 (`TraceWriter`).  It has more kinds of lines, all numbered together and with their moment, `at`, in
 milliseconds: what the fuzzer did (`input`), what a controller logged (`log`), that an invariant was
 `violated` or `healed`.  A message from outside the model has its bytes as `wire`, with the version of
-OpenFlow (0 for a frame), so that it can be put in again without the program that sent it.
+OpenFlow (0 for a frame), so that it can be put in again without the program that sent it.  Of an echo's
+bytes only the first `ECHO_KEPT` are written: its length is among them, and the rest means nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import json.encoder
 import os
@@ -32,7 +34,6 @@ from penstock.report.story import sentences
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint, Event, Port
 from penstock.world.frame import Frame
-from penstock.world.packet import describe
 from penstock.world.signals import FABRIC
 from penstock.world.transition import InFlight, Record, Transition
 
@@ -42,6 +43,11 @@ LONGEST_LINE: Final = 4_000_000
 """A line longer than this is not read: no step is that long, and a stranger's file may be."""
 MOST_TEXTS_KEPT: Final = 20_000
 """How many texts of messages a writer keeps before it begins anew."""
+MOST_KEPT: Final = 16_000_000
+"""How many characters and bytes these, and what they are texts of, may have, about."""
+ECHO_KEPT: Final = 256
+_ECHO_TYPES: Final = (2, 3)
+_LONG_FRAME: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,26 +160,29 @@ class Causality:
 
     def causes(self, number: int, record: Record) -> list[int]:
         """Return the numbers of the steps that caused a step, and remember it under its own."""
-        verb, node, what = record.transition
-        waiting, causes = self._waiting, []
-        last = self._last_of.get(record.node)
-        if last is not None:
-            causes.append(last)
-        if verb in CHANNEL_FAULTS:
+        (verb, node, what), actor, _, message, sends, _, lost = record
+        waiting = self._waiting
+        last = self._last_of.get(actor)
+        causes = [] if last is None else [last]
+        if message is not None:
+            sent = waiting.get((node, what))
+            if sent:
+                causes.append(sent.pop(0))
+        elif verb in CHANNEL_FAULTS:
             queue = tuple(waiting.get((node, what), ()))
             causes += queue[:1]
             suffered: Any = CHANNEL_FAULTS[verb](queue)
             waiting[node, what] = list(suffered)
-        elif record.message is not None:
-            sent = waiting.get((node, what))
-            if sent:
-                causes.append(sent.pop(0))
         elif node == FABRIC:
-            for flight in record.lost:
-                waiting.pop(flight.channel, None)
-        for flight in record.sends:
-            waiting.setdefault(flight.channel, []).append(number)
-        self._last_of[record.node] = number
+            for channel, _ in lost:
+                waiting.pop(channel, None)
+        for channel, _ in sends:
+            sent = waiting.get(channel)
+            if sent is None:
+                waiting[channel] = [number]
+            else:
+                sent.append(number)
+        self._last_of[actor] = number
         return causes
 
 
@@ -237,18 +246,39 @@ def _as_json(line: Line) -> dict[str, Any]:
 
 
 _quoted: Final = json.encoder.encode_basestring_ascii
-_described: Final = lru_cache(maxsize=MOST_TEXTS_KEPT)(describe)
 
 
-def _phrase_of(frame: Frame) -> str:
-    """Return what `str` says of a frame; of the same bytes it is found out once."""
-    return f"{frame.tag} [{_described(frame.data)}]" if frame.tag else f"[{_described(frame.data)}]"
+def _numbers(causes: list[int]) -> str:
+    """Return numbers as a list in order, each once; there are mostly two."""
+    if len(causes) == 2:
+        one, other = causes
+        if one != other:
+            return f"[{one}, {other}]" if one < other else f"[{other}, {one}]"
+    return str(sorted(set(causes)))
+
+
+@lru_cache(maxsize=MOST_TEXTS_KEPT)
+def _frame_text(data: bytes, tag: str) -> str:
+    """Return what `str` says of a frame, as JSON without its quotation marks."""
+    return _quoted(str(Frame(data, tag)))[1:-1]
+
+
+def _size(value: object) -> int:
+    """Return how many bytes a message or a frame carries."""
+    carried = getattr(value, "data", b"") or getattr(value, "body", b"")
+    return len(carried) if isinstance(carried, bytes) else 0
+
+
+def _written(wire: bytes, version: int) -> bytes:
+    """Return as many of a message's bytes as a trace keeps."""
+    return wire[:ECHO_KEPT] if version and wire[1] in _ECHO_TYPES else wire
 
 
 class TraceWriter:
     """Writes the trace of a run while it goes on, line by line; `flush` puts what there is into the file.
 
-    Most of a line is what other lines said before, so texts are kept and written again.
+    Most of a line is what other lines said before, so texts are kept and written again.  A file that takes
+    no more is told of whenever something is to be put into it, but not once more when it is closed.
     """
 
     def __init__(self, path: Path, scenario: Mapping[str, Any], folder: Path, **details: Any) -> None:
@@ -258,13 +288,28 @@ class TraceWriter:
         """What is written of transitions and who took them."""
         self._texts: dict[int, tuple[object, str]] = {}
         """What values are written as, by identity; each is kept here so that the identity stays its own."""
+        self._events_known: dict[int, tuple[object, str]] = {}
+        """What the events of whole steps are written as, for components whose steps are remembered."""
         self._channels: dict[Endpoint, str] = {}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("wb", buffering=0)
+        self._kept = 0
+        """How much is kept of texts, and of what they are texts of."""
+        self.size = 0
+        """How many bytes were put into the file."""
+        self._failure: OSError | None = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("wb")
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> PenstockError:
+        return PenstockError(
+            f"The trace cannot be written to {self.path}: {error.strerror}; make room, or write elsewhere."
+        )
 
     def input(self, number: int, text: str, at: int) -> None:
         """Write what the fuzzer does."""
-        self._lines.append(f'{{"step": {number}, "input": {json.dumps(text)}, "at": {at}}}\n')
+        self._lines.append(f'{{"step": {number}, "input": {_quoted(text)}, "at": {at}}}\n')
 
     def log(self, number: int, source: str, text: str, at: int) -> None:
         """Write what a controller logged."""
@@ -283,26 +328,25 @@ class TraceWriter:
         self, number: int, record: Record, causes: list[int], at: int, wire: bytes | None, version: int
     ) -> None:
         """Write what happened, with its causes; `wire` are the bytes of what came from outside."""
-        head = self._heads.get((record.transition, record.node))
+        transition, node, _, message, sends, events, lost = record
+        head = self._heads.get((transition, node))
         if head is None:
-            head = f'"transition": {_quoted(str(record.transition))}, "node": {_quoted(record.node)}'
-            self._heads[record.transition, record.node] = head
-        parts = [f'{{"step": {number}, {head}, "at": {at}']
-        if record.message is not None:
-            parts.append(f', "message": "{self._text(record.message)}"')
-        if record.sends:
-            parts.append(f', "sends": [{self._flights(record.sends)}]')
-        if record.events:
-            events = ", ".join([self._event(event) for event in record.events])
-            parts.append(f', "events": [{events}]')
-        if record.lost:
-            parts.append(f', "lost": [{self._flights(record.lost)}]')
+            head = f'"transition": {_quoted(str(transition))}, "node": {_quoted(node)}'
+            self._heads[transition, node] = head
+        line = f'{{"step": {number}, {head}, "at": {at}'
+        if message is not None:
+            line += f', "message": "{self._text(message)}"'
+        if sends:
+            line += f', "sends": [{self._flights(sends)}]'
+        if events:
+            line += f', "events": [{self._events(events)}]'
+        if lost:
+            line += f', "lost": [{self._flights(lost)}]'
         if causes:
-            parts.append(f', "causes": {causes if len(causes) == 1 else sorted(set(causes))}')
+            line += f', "causes": {_numbers(causes)}'
         if wire is not None:
-            parts.append(f', "wire": "{wire.hex()}", "version": {version}')
-        parts.append("}\n")
-        self._lines.append("".join(parts))
+            line += f', "wire": "{_written(wire, version).hex()}", "version": {version}'
+        self._lines.append(line + "}\n")
 
     def _flights(self, flights: tuple[InFlight, ...]) -> str:
         found = []
@@ -311,21 +355,39 @@ class TraceWriter:
             if where is None:
                 where = self._channels[channel] = _quoted(str(channel))[1:-1]
             found.append(f'"{where} {self._text(message)}"')
-        return ", ".join(found)
+        return found[0] if len(found) == 1 else ", ".join(found)
 
-    def _event(self, event: Event) -> str:
-        return f'"{" ".join([event.kind, *map(self._text, event.detail)])}"'
+    def _events(self, events: tuple[Event, ...]) -> str:
+        known = self._events_known.get(id(events))
+        if known is not None and known[0] is events:
+            return known[1]
+        text = self._text
+        found = ", ".join([f'"{" ".join([event.kind, *map(text, event.detail)])}"' for event in events])
+        self._make_room(len(found) + sum(_size(value) for event in events for value in event.detail))
+        self._events_known[id(events)] = (events, found)
+        return found
 
     def _text(self, value: object) -> str:
         """Return the text of a value as JSON without its quotation marks."""
         kept = self._texts.get(id(value))
         if kept is not None and kept[0] is value:
             return kept[1]
-        if len(self._texts) >= MOST_TEXTS_KEPT:
-            self._texts.clear()
-        text = _quoted(_phrase_of(value) if isinstance(value, Frame) else str(value))[1:-1]
+        size = _size(value)
+        if type(value) is Frame and size < _LONG_FRAME:
+            text = _frame_text(value.data, value.tag)
+        else:
+            text = _quoted(str(value))[1:-1]
+        self._make_room(len(text) + size)
         self._texts[id(value)] = (value, text)
         return text
+
+    def _make_room(self, more: int) -> None:
+        """Forget all texts before they are too many or too long."""
+        self._kept += more
+        if max(len(self._texts), len(self._events_known)) >= MOST_TEXTS_KEPT or self._kept > MOST_KEPT:
+            self._texts.clear()
+            self._events_known.clear()
+            self._kept = more
 
     def take_back(self) -> bool:
         """Take back the last line, if it is not in the file yet; tell whether that was so."""
@@ -333,15 +395,31 @@ class TraceWriter:
 
     def flush(self, least: int = 1) -> None:
         """Put all lines into the file, if there are at least so many."""
-        if len(self._lines) >= least:
-            self._file.write("".join(self._lines).encode())
-            self._lines.clear()
+        if len(self._lines) < least:
+            return
+        data = "".join(self._lines).encode()
+        self._lines.clear()
+        if self._failure is None:
+            try:
+                self._file.write(data)
+                self._file.flush()
+            except OSError as error:
+                self._failure = error
+        if self._failure is not None:
+            raise self._unwritable(self._failure)
+        self.size += len(data)
 
     def close(self) -> None:
         """Finish the file; nothing can be written any more."""
-        if not self._file.closed:
-            self.flush()
-            self._file.close()
+        if self._file.closed:
+            return
+        try:
+            if self._failure is None:
+                self.flush()
+        finally:
+            # What the file did not take before it does not take now either.
+            with contextlib.suppress(OSError):
+                self._file.close()
 
 
 def read_trace(path: Path) -> Trace:

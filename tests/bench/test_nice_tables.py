@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.nice_search import EXAMPLES, STRATEGIES, aligned, piped, put_into
+from bench.nice_search import EXAMPLES, STRATEGIES, aligned, piped, put_into, searched
 from bench.nice_table4 import (
     BROKEN,
-    COLUMNS,
     DEFAULT,
     MOST_SECONDS,
     NICE,
     OWN,
+    SEARCHES,
     Cell,
     as_printed,
     best_of_nice,
@@ -26,6 +26,7 @@ from bench.nice_table5 import BALANCER, ENGINEERING, SWITCH, Pair, Row
 
 from bench import nice_table4, nice_table5
 from penstock.errors import PenstockError
+from penstock.scenario import load_scenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "nice.md"
 
@@ -136,15 +137,30 @@ def test_a_race_is_found_unless_nothing_is_ever_delayed(strategy: str, found: bo
     assert measured.transitions <= 53 and measured.paper == nice_table4.beside("XI", strategy, True)
 
 
-def test_ours_are_printed_beside_nices_figures_without_and_with_reductions() -> None:
-    cells = [cell("VII", strategy, reduction) for strategy in COLUMNS for reduction in (False, True)]
-    without, reduced = nice_table4.tables(
-        replace(each, found=each.strategy != "NO-DELAY") for each in cells
+def test_ours_are_printed_beside_nices_figures_without_and_with_reductions_and_then_our_own() -> None:
+    cells = [cell("VII", *way) for way in SEARCHES]
+    without, reduced, own = nice_table4.tables(
+        [replace(each, found=each.strategy != "NO-DELAY") for each in cells]
     ).values()
-    assert without[0] == reduced[0] == ["bug", *COLUMNS]
+    assert without[0] == reduced[0] == ["bug", *STRATEGIES]
     assert without[1][:3] == ["VII", "49/0.10 (12000/93.14)", "missed (missed)"]
     assert reduced[1][:3] == ["VII", "49/0.10 (1782/13.26)", "missed (missed)"]
-    assert without[1][-1] == reduced[1][-1] == "49/0.10 (49/0.38)"
+    assert own == [["bug", DEFAULT, OWN], ["VII", *["49/0.10 (49/0.38)"] * 2]]
+
+
+def test_it_is_said_where_nice_takes_fewer_transitions() -> None:
+    even = [cell(bug, *way) for bug in ("III", "XIII") for way in SEARCHES]
+    assert {title.partition(". ")[2] for title in nice_table4.tables(even)} == {
+        "NICE takes fewer transitions in none of these cells:"
+    }
+    worse = [
+        replace(each, transitions=18) if each.bug == "III" else replace(each, found=False) for each in even
+    ]
+    assert [title.partition(". ")[2] for title in nice_table4.tables(worse)] == [
+        "NICE takes fewer transitions in 1 of these 8 cells (III by NO-DELAY):",
+        "NICE takes fewer transitions in 1 of these 8 cells (III by NO-DELAY):",
+        "NICE takes fewer transitions in 2 of these 4 cells (III by default, RACES):",
+    ]
 
 
 # Table 5.
@@ -194,13 +210,44 @@ def test_the_factor_stands_beside_nices_and_a_search_that_was_cut_short_says_ove
     headings, without, reduced = nice_table5.table([pair(BALANCER, 100)])
     assert headings == nice_table5.HEADINGS
     assert without[:3] == ["load balancer, PKT-SEQ", "no", "900"] and without[6] == without[9] == ""
-    assert reduced == ["", "yes", "100", "50", "7", "1.50", "9.0", "9,206", "47.59", "9.2"]
+    assert reduced == [
+        "",
+        "sleep, ample, footprints",
+        "100",
+        "50",
+        "7",
+        "1.50",
+        "9.0",
+        "9,206",
+        "47.59",
+        "9.2",
+    ]
     assert nice_table5.table([pair(BALANCER, 100, complete=False)])[2][2] == "over 100"
+
+
+def test_beside_a_strategy_of_nices_stand_the_reductions_that_go_with_it() -> None:
+    for strategy in ("NO-DELAY", "FLOW-IR", "UNUSUAL"):
+        assert nice_table5.table([pair(BALANCER, 100, strategy)])[2][1] == "sleep"
+
+
+def test_no_search_is_told_to_use_a_reduction_that_it_cannot_use() -> None:
+    scenario = load_scenario(EXAMPLES / "bug_07.toml")
+    for strategies in STRATEGIES.values():
+        remarks = searched(scenario, strategies, reduced=True, seconds=60).outcome.remarks
+        assert not [remark for remark in remarks if remark.startswith("The reduction ")]
 
 
 def test_the_title_sums_up_what_became_of_states_at_rest() -> None:
     pairs = [pair(BALANCER, 90, lost=2), pair(SWITCH, 90, lost=1)]
     assert "3 lost with reductions, 0 met only with them." in nice_table5.title(pairs)
+
+
+def test_the_title_says_how_often_nice_takes_fewer_transitions_or_has_the_larger_factor() -> None:
+    pairs = [pair(BALANCER, 100), pair(BALANCER, 90), pair(ENGINEERING, 890, "NO-DELAY")]
+    assert nice_table5.title(pairs).endswith(
+        "Of 3 searches, NICE takes fewer transitions in 0 without reductions and in 1 with them, "
+        "and its factor is larger in 2:"
+    )
 
 
 def test_a_search_by_a_strategy_comes_to_the_end_of_what_the_strategy_leaves() -> None:
@@ -220,7 +267,7 @@ def test_a_bug_that_is_missed_makes_table_4_fail(
     assert nice_table4.main(["--json", "--bug", "IV"]) == status
     printed = capsys.readouterr()
     rows = json.loads(printed.out)["rows"]
-    assert len(rows) == 2 * len(COLUMNS) == 12 * found + len(printed.err.splitlines())
+    assert len(rows) == len(SEARCHES) == 10 * found + len(printed.err.splitlines())
     assert rows[0] == {
         "bug": "IV",
         "strategy": "PKT-SEQ",
@@ -278,24 +325,39 @@ def test_a_page_without_a_place_for_the_table_is_refused(tmp_path: Path) -> None
         put_into(page, "x", "table")
 
 
-def test_the_page_about_nice_has_every_bug_and_every_search_beside_nices_figures() -> None:
-    page = PAGE.read_text(encoding="utf-8").splitlines()
-    for bug in NICE:
-        without, reduced = (line.split(" | ") for line in page if line.startswith(f"| {bug} | "))
-        for place, strategy in enumerate(STRATEGIES, 1):
-            for cells, reduction in ((without, False), (reduced, True)):
-                paper = nice_table4.beside(bug, strategy, reduction)
-                figures = "missed" if paper.transitions is None else f"{paper.transitions}/{paper.seconds:g}"
-                assert cells[place].endswith(f"({figures})")
+# The page.
+
+
+def rows_of(first: str) -> list[list[str]]:
+    """Return the rows of the page's tables whose first cell is this, as their other cells."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    return [line.strip("| ").split(" | ")[1:] for line in lines if line.startswith(f"| {first} | ")]
+
+
+@pytest.mark.parametrize("bug", NICE)
+def test_the_page_about_nice_has_what_is_measured_beside_nices_figures(bug: str, ryu_sources: Path) -> None:
+    without, reduced, own = rows_of(bug)
+    shown = [text for pair in zip(without, reduced, strict=True) for text in pair] + own
+    for text, way in zip(shown, SEARCHES, strict=True):
+        measured = nice_table4.measure(bug, *way)
+        ours = f"{measured.transitions}/" if measured.found else "missed "
+        paper = measured.paper
+        figures = "missed" if paper.transitions is None else f"{paper.transitions}/{paper.seconds:g}"
+        assert text.startswith(ours) and text.endswith(f" ({figures})")
+
+
+def test_the_page_about_nice_has_every_full_search_beside_nices_figures() -> None:
     for app, strategy in product((SWITCH, BALANCER, ENGINEERING), STRATEGIES):
-        (row,) = (line for line in page if line.startswith(f"| {app}, {strategy} | no | "))
-        assert f"| {nice_table5.published(app, strategy, False).transitions:,} |" in row
+        (row,) = rows_of(f"{app}, {strategy}")
+        assert row[6] == f"{nice_table5.published(app, strategy, False).transitions:,}"
 
 
-@pytest.mark.parametrize("bug", ["V", "X"])
-def test_the_page_about_nice_has_what_is_measured(bug: str) -> None:
-    page = PAGE.read_text(encoding="utf-8").splitlines()
-    cells = next(line for line in page if line.startswith(f"| {bug} | ")).split(" | ")
-    for place, strategy in enumerate(COLUMNS, 1):
-        measured = nice_table4.measure(bug, strategy, reduction=False)
-        assert cells[place].startswith(f"{measured.transitions}/")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_page_about_nice_has_the_full_searches_of_the_load_balancer_as_measured(strategy: str) -> None:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    place = next(at for at, line in enumerate(lines) if line.startswith(f"| {BALANCER}, {strategy} |"))
+    _, *measured = nice_table5.table([nice_table5.compare(BALANCER, strategy, 60)])
+    for line, cells in zip(lines[place : place + 2], measured, strict=True):
+        shown = line[2:-2].split(" | ")
+        # All but the seconds.
+        assert [*shown[:5], *shown[6:]] == [*cells[:5], *cells[6:]]

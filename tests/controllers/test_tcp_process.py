@@ -122,7 +122,8 @@ def test_it_can_be_started_again_on_the_same_port(tmp_path: Path) -> None:
     async def run() -> None:
         await process.start()
         first = process.pid
-        await process.restart()
+        await process.kill()
+        await process.start()
         assert process.running and process.pid != first
         await process.kill()
         await process.start()
@@ -132,6 +133,35 @@ def test_it_can_be_started_again_on_the_same_port(tmp_path: Path) -> None:
         asyncio.run(run())
     assert lines == [f"ready on {process.port}"] * 3
     assert len((tmp_path / "log").read_text().splitlines()) == 3
+
+
+def test_python_is_the_one_that_has_penstock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    program = script(tmp_path, "    print(os.environ['PATH'])" + SERVES)
+    lines: list[str] = []
+    with nothing_left(program):
+        started(program, on_line=lines.append)
+        started(replace(program, environment={"PATH": "/bin"}), on_line=lines.append)
+    assert [line for line in lines if "bin" in line] == [f"{ours}:/usr/bin:/bin", "/bin"]
+
+
+def test_a_log_that_is_full_is_told_of_and_keeps_nobody_from_going_on(tmp_path: Path) -> None:
+    log = tmp_path / "c0.log"
+    log.symlink_to("/dev/full")
+    program = script(tmp_path, SERVES)
+    lines: list[str] = []
+    with nothing_left(program):
+        process = started(program, log=log, on_line=lines.append)
+    assert process.ended == -signal.SIGTERM
+    assert lines == [f"The log cannot be written to {log}: No space left on device.", lines[1]]
+    assert lines[1] == f"ready on {program.port}"
+
+
+def test_a_log_that_cannot_be_begun_is_one_sentence(tmp_path: Path) -> None:
+    program = script(tmp_path, SERVES)
+    with nothing_left(program), pytest.raises(PenstockError, match=r"log cannot be written .*: No such file"):
+        started(program, log=tmp_path / "nowhere" / "c0.log")
 
 
 def test_one_that_never_listens_is_a_sentence_with_its_last_lines(tmp_path: Path) -> None:

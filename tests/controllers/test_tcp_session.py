@@ -224,6 +224,45 @@ def test_one_that_never_greets_is_given_up() -> None:
     assert meet(act, Patience(greeting_s=0.05)).closed == ["did not greet within 0.05 seconds"]
 
 
+def test_who_does_not_read_is_hung_up_on_however_much_he_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.controllers.tcp.session.MOST_UNREAD", 8_000_000)
+    waiting: list[int] = []
+
+    async def act(meeting: Meeting) -> None:
+        transport = meeting.session._transport
+        assert transport is not None
+        meeting.writer.write(HELLO)
+        for _ in range(20):
+            meeting.writer.write(BARRIER)
+            for _ in range(100):
+                meeting.session.send(EchoReply(b"y" * 60_000))
+            waiting.append(transport.get_write_buffer_size())
+            await asyncio.sleep(0)
+        # What nobody will ever read is not kept either.
+        assert transport.get_write_buffer_size() == 0
+
+    assert meet(act).closed == ["does not read what it is sent"]
+    assert max(waiting) < 8_100_000
+
+
+def test_who_is_not_listened_to_can_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def act(meeting: Meeting) -> None:
+        session, loop = meeting.session, asyncio.get_running_loop()
+        meeting.writer.write(HELLO)
+        await until(lambda: meeting.heard, "the greeting was heard")
+        session.pause()
+        meeting.writer.write(BARRIER)
+        began, clock = loop.time(), session.listened_s()
+        await until(lambda: loop.time() > began + 0.5, "a real silence would have been the end")
+        assert session.is_paused and session.listened_s() == clock
+        assert len(meeting.heard) == 1 and not meeting.closed
+        session.resume()
+        await until(lambda: len(meeting.heard) == 2, "what was said meanwhile was heard")
+        assert session.listened_s() - clock < loop.time() - began - 0.4
+
+    meet(act, Patience(idle_s=0.1, dead_s=0.2))
+
+
 def test_a_port_that_nobody_listens_on_is_tried_again_and_then_told_of() -> None:
     port = ports.free_port()
     tries: list[int] = []

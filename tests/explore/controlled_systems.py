@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from random_systems import Automaton, Order, _automaton
+from random_systems import Automaton, Order, random_automaton
 
 from penstock.explore.cells import Cells
 from penstock.explore.search import Bounds, Search
@@ -25,7 +25,7 @@ LINKS = [("h1", 1, "s1", 1), ("s1", 2, "s2", 1), ("s2", 2, "s3", 1)]
 def controlled_network(random: Random, *, faults: bool = False) -> tuple[Network, Order]:
     """Return a host, three switches in a row and a controller, all automata, and a property of them."""
     components: list[Automaton] = [
-        _automaton(random, name, ports, random.choice((1, 1, 2))) for name, ports in PORTS.items()
+        random_automaton(random, name, ports, random.choice((1, 1, 2))) for name, ports in PORTS.items()
     ]
     wires = [Wire(Endpoint(a, i), Endpoint(b, j)) for a, i, b, j in LINKS]
     fabric = Fabric(

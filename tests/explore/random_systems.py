@@ -103,28 +103,40 @@ def random_network(random: Random, *, faults: bool = False, aware: bool = False)
     pairs = [(i, i + 1) for i in range(count - 1)]
     if count > 2 and random.random() < 0.5:
         pairs.append((count - 1, 0))
-    ports: dict[str, list[int]] = {name: [] for name in names}
-    wires = []
-    for a, b in pairs:
-        ends = []
-        for i in (a, b):
-            ports[names[i]].append(len(ports[names[i]]) + 1)
-            ends.append(Endpoint(names[i], ports[names[i]][-1]))
-        wires.append(Wire(*ends))
+    ports, wires = _wired(names, pairs)
     components = [
-        _automaton(random, name, ports[name], 1 if faults else random.randint(1, 2)) for name in names
+        random_automaton(random, name, ports[name], 1 if faults else random.randint(1, 2)) for name in names
     ]
     if aware:
         components = [_opened_eyes(random, component, names) for component in components]
     allowed = random.choice([Faults(drops=1), Faults(duplicates=1, reorders=1), Faults(link_failures=1)])
     fabric = Fabric(cables=wires, faults=allowed if faults else Faults())
-    channels = [end for wire in wires for end in wire]
+    return Network(components, fabric, _ends(wires)), _order(random)
+
+
+def _wired(names: list[str], pairs: list[tuple[int, int]]) -> tuple[dict[str, list[int]], list[Wire]]:
+    """Return the ports of components, given which of them are joined, and the wires."""
+    ports: dict[str, list[int]] = {name: [] for name in names}
+    wires = []
+    for pair in pairs:
+        ends = []
+        for name in (names[i] for i in pair):
+            ports[name].append(len(ports[name]) + 1)
+            ends.append(Endpoint(name, ports[name][-1]))
+        wires.append(Wire(*ends))
+    return ports, wires
+
+
+def _ends(wires: list[Wire]) -> list[Endpoint]:
+    return [end for wire in wires for end in wire]
+
+
+def _order(random: Random) -> Order:
     rows = {(state, kind): random.randrange(4) for state in range(4) for kind in "xy"}
-    forbidden = frozenset({3} if random.random() < 0.7 else ())
-    return Network(components, fabric, channels), Order(rows, forbidden)
+    return Order(rows, frozenset({3} if random.random() < 0.7 else ()))
 
 
-def _automaton(random: Random, name: str, ports: list[int], budget: int) -> Automaton:
+def random_automaton(random: Random, name: str, ports: list[int], budget: int) -> Automaton:
     states = random.randint(1, 3)
     keys = ["a", "b", *(f"{port}{message}" for port in ports for message in "mn")]
     keys += [f"fabricCarrier(port {port} {way})" for port in ports for way in ("up", "down")]
@@ -145,6 +157,22 @@ def _opened_eyes(random: Random, automaton: Automaton, names: list[str]) -> Auto
     if random.random() < 1 / 3:
         return automaton
     others = [name for name in (*names, FABRIC) if name != automaton.name]
-    looks_at = tuple(random.sample(others, random.randint(1, len(others))))
+    return _onlooker(random, automaton, random.sample(others, min(random.choice((1, 1, 2, 4)), len(others))))
+
+
+def _onlooker(random: Random, automaton: Automaton, looks_at: list[str]) -> Onlooker:
     salt, restless = random.randrange(1000), random.random() < 0.3
-    return Onlooker(**vars(automaton), looks_at=looks_at, salt=salt, restless=restless)
+    return Onlooker(**vars(automaton), looks_at=tuple(looks_at), salt=salt, restless=restless)
+
+
+def sparsely_aware_network(random: Random) -> tuple[Network, Order]:
+    """Return a network of four to six automata in a tree, of which one looks at one or two others."""
+    count = random.randint(4, 6)
+    names = [f"p{i}" for i in range(count)]
+    ports, wires = _wired(names, [(random.randrange(i), i) for i in range(1, count)])
+    components = [random_automaton(random, name, ports[name], 1) for name in names]
+    looker = random.randrange(count)
+    others = [name for name in (*names, FABRIC) if name != names[looker]]
+    looks_at = random.sample(others, random.choice((1, 1, 2)))
+    components[looker] = _onlooker(random, components[looker], looks_at)
+    return Network(components, Fabric(cables=wires), _ends(wires)), _order(random)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from random_systems import Automaton, Order, random_network
+from random_systems import Automaton, Order, random_network, sparsely_aware_network
 
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
@@ -73,10 +73,15 @@ class InTheEnd(Property):
         return True
 
 
-def random_cells(seed: int, *, faults: bool, aware: bool, restless: bool) -> Cells:
+def random_cells(
+    seed: int, *, faults: bool = False, aware: bool = False, restless: bool = False, sparse: bool = False
+) -> Cells:
     """Return a random network with random properties, compiled."""
     random = Random(seed)
-    network, order = random_network(random, faults=faults, aware=aware)
+    if sparse:
+        network, order = sparsely_aware_network(random)
+    else:
+        network, order = random_network(random, faults=faults, aware=aware)
     if restless:
         network = _made_restless(random, network)
     names = [component.name for component in network.components if component.name != FABRIC]

@@ -5,12 +5,14 @@ Each condition that the reductions rest on is also switched off in turn: then so
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count, islice
 from typing import Any
 
 import pytest
-from reducible_systems import is_small, random_cells, searched
+from reducible_systems import Noting, is_small, random_cells, searched
 
+from little_components import Talker, network, wire
 from penstock.explore import ample, quiet
 from penstock.explore.ample import Ample
 from penstock.explore.cells import Cells
@@ -23,15 +25,16 @@ from penstock.explore.watching import Watching
 SYSTEMS = 50
 """How many systems of each sort are compared."""
 
-SORTS = {
+SORTS: dict[str, dict[str, bool]] = {
     "plain": {},
     "endless": {"restless": True},
     "faulty": {"faults": True},
     "aware": {"aware": True},
+    "sparsely aware": {"sparse": True},
     "endless and faulty": {"restless": True, "faults": True},
     "endless, faulty and aware": {"restless": True, "faults": True, "aware": True},
+    "endless and sparsely aware": {"restless": True, "sparse": True},
 }
-NONE = {"faults": False, "aware": False, "restless": False}
 
 WAYS = [
     (("footprints",), "breadth", True),
@@ -44,16 +47,17 @@ WAYS = [
 ]
 
 
+def small_systems(sort: str) -> Iterator[tuple[int, Cells, Noting]]:
+    """Yield systems of a sort that are small enough, by their seeds, each with its full search."""
+    found = ((seed, random_cells(seed, **SORTS[sort])) for seed in count(1))
+    small = ((seed, cells, searched(cells, None)) for seed, cells in found if is_small(cells))
+    return islice(small, SYSTEMS)
+
+
 @pytest.mark.parametrize("sort", SORTS)
 def test_reductions_lose_neither_states_at_rest_nor_violations(sort: str) -> None:
-    seed = compared = violated = smaller = 0
-    while compared < SYSTEMS:
-        seed += 1
-        cells = random_cells(seed, **{**NONE, **SORTS[sort]})
-        if not is_small(cells):
-            continue
-        compared += 1
-        full = searched(cells, None)
+    violated = smaller = 0
+    for seed, cells, full in small_systems(sort):
         violated += bool(full.outcome.violations)
         for reductions, order, sleep in WAYS:
             search = searched(cells, reduced(cells, reductions), order=order, sleep=sleep)
@@ -66,17 +70,42 @@ def test_reductions_lose_neither_states_at_rest_nor_violations(sort: str) -> Non
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_quiet_cells_alone_lose_nothing_either(sort: str) -> None:
-    seed = compared = smaller = 0
-    while compared < SYSTEMS:
-        seed += 1
-        cells = random_cells(seed, **{**NONE, **SORTS[sort]})
-        if not is_small(cells):
-            continue
-        compared += 1
-        full, search = searched(cells, None), searched(cells, without_foresight(cells), sleep=True)
+    smaller = 0
+    for seed, cells, full in small_systems(sort):
+        search = searched(cells, without_foresight(cells), sleep=True)
         assert search.found == full.found, seed
         smaller += search.outcome.states < full.outcome.states
     assert smaller > 2
+
+
+class Watchful(Talker):
+    """Talks of its own accord, and yet it looks at another."""
+
+    looks_at = ("onlooked",)
+
+    def actions(self, state: tuple[int, tuple[Any, ...]]) -> tuple[str, ...]:
+        raise AssertionError("an aware component is asked for its actions with the others in view")
+
+    def actions_given(self, state: tuple[int, tuple[Any, ...]], _seen: Mapping[str, Any]) -> tuple[str, ...]:
+        return super().actions(state)
+
+
+@pytest.mark.parametrize("order", ["breadth", "depth"])
+@pytest.mark.parametrize("reductions", [("ample",), ("ample", "footprints")])
+@pytest.mark.parametrize("sleep", [True, False])
+def test_a_message_of_an_aware_cell_may_still_come_first(
+    order: str, reductions: tuple[str, ...], sleep: bool
+) -> None:
+    # With nothing in its inbox an aware cell has no transitions but its actions, and those count.
+    talkers = [Watchful("aware", (1,), 1), Talker("onlooked", ()), Talker("early", (1,), 1), Talker("idle")]
+    idle = Talker("elsewhere", (1,), 1)
+    wires = [wire("hearer:1", "early:1"), wire("hearer:2", "aware:1"), wire("elsewhere:1", "idle:1")]
+    cells = Cells(network([Talker("hearer", (1, 2)), *talkers, idle], wires))
+    full = searched(cells, None)
+    found = searched(cells, reduced(cells, reductions), order=order, sleep=sleep)
+    heard = {str(cells.component_states(state)["hearer"][1][0]) for state in found.resting}
+    assert heard == {"early#1", "aware#1"}
+    assert found.found == full.found and found.outcome.states < full.outcome.states
 
 
 def without_foresight(cells: Cells) -> Ample:
@@ -101,6 +130,7 @@ MUTANTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
     "C1: others of the cell may come before a single one": (Quiet, "_commutes", _always),
     "C1: messages may come before a single one": (quiet, "_are_silent", _always),
     "C1: what the fabric may still do": (Cells, "is_settled", _always),
+    "C1: what aware cells do and look at": (Quiet, "_is_aloof", _always),
     "C2: what properties read": (Quiet, "is_unread", _always),
     "C3: chains of witnesses end": (ample._Forest, "beyond", lambda _self, _state, found: found[0]),
     "sleep sets: properties may care": (Watching, "commute", _always),
@@ -119,7 +149,7 @@ def test_without_any_one_of_the_conditions_something_is_lost(
     owner, name, instead = MUTANTS[mutant]
     for seed in range(FIRST_SEEDS.get(mutant, 1), 500):
         for sort in SORTS.values():
-            cells = random_cells(seed, **{**NONE, **sort})
+            cells = random_cells(seed, **sort)
             if not is_small(cells):
                 continue
             wanted = searched(cells, None).found

@@ -14,7 +14,7 @@ from penstock.explore.reductions import reduced
 from penstock.scenario import load_scenario
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "nice"
-SCENARIOS = [*(f"bug_{number:02}" for number in range(1, 14)), "load_balancer_mended"]
+SCENARIOS = sorted(path.stem for path in EXAMPLES.glob("*.toml"))
 
 WAYS = [("sleep",), ("sleep", "footprints"), ("ample",), ("sleep", "ample"), ("sleep", "ample", "footprints")]
 

@@ -14,7 +14,7 @@ from random_systems import Order, random_network
 from penstock.errors import PenstockError
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.search import Bounds, Outcome, Search, fingerprint
-from penstock.explore.strategies.by_cost import by_cost
+from penstock.explore.strategies.by_cost import LOOKS, by_cost
 from penstock.explore.strategies.guide import Guide
 from penstock.explore.strategies.plan import plan_of
 from penstock.world.network import Network
@@ -104,10 +104,28 @@ def test_a_bound_on_delays_leaves_exactly_the_states_that_need_no_more():
     assert bounded > 20
 
 
-def test_a_bound_on_the_depth_or_on_states_is_kept():
+@pytest.mark.parametrize("name", ["delay-bounded", "races"])
+def test_a_bound_on_the_depth_is_kept(name: str):
     network, watcher = any_network(9)
-    search = ordered(network, watcher, "delay-bounded", bounds=Bounds(depth=3))
+    search = ordered(network, watcher, name, bounds=Bounds(depth=3))
     assert search.outcome.depth == 3 and search.outcome.stopped_by == "depth 3"
+
+
+@pytest.mark.parametrize("name", ["delay-bounded", "races"])
+def test_a_bound_on_states_is_kept_as_near_as_the_looks_at_it_are(name: str):
+    network, watcher = larger_network()
+    search = ordered(network, watcher, name, bounds=Bounds(states=100))
+    assert search.outcome.stopped_by == "100 states"
+    assert 100 <= search.outcome.states <= 100 + LOOKS
+
+
+def larger_network() -> tuple[Network, Order]:
+    """Return a network with so many states that a bound on them is looked at more than once."""
+    return next(
+        (network, watcher)
+        for network, watcher in map(any_network, range(1, 200, 2))
+        if len(ordered(network, watcher, "delay-bounded").parents) > 3 * LOOKS
+    )
 
 
 def test_races_go_onward_after_their_share_of_transitions_and_keep_what_they_found():
@@ -151,16 +169,11 @@ def test_strategies_that_narrow_and_one_that_orders_go_together():
 
 def test_random_walks_are_decided_by_their_seed():
     network, watcher = any_network(9)
-    taken = [
-        [
-            violation.path
-            for violation in ordered(
-                network, watcher, {"name": "random-walk", "seed": seed}
-            ).outcome.violations
-        ]
+    first, again, other = (
+        list(ordered(network, watcher, {"name": "random-walk", "seed": seed, "walks": 3}).parents)
         for seed in (1, 1, 2)
-    ]
-    assert taken[0] == taken[1]
+    )
+    assert first == again != other
     outcome = ordered(network, watcher, "random-walk:walks=3,longest=2").outcome
     assert outcome.transitions <= 6 and outcome.stopped_by == "3 walks"
 

@@ -115,7 +115,14 @@ def test_a_violation_found_by_strategies_is_replayed_like_any_other(tmp_path: Pa
     [
         (["no-dely"], "There is no strategy 'no-dely': did you mean 'no-delay'?"),
         (["x"], f"There is no strategy 'x': the strategies are {', '.join(STRATEGIES)}."),
-        ([{"delays": 1}], f"There is no strategy None: the strategies are {', '.join(STRATEGIES)}."),
+        ([{"delays": 1}], "The strategy {'delays': 1} has no name: write name = \"…\" into its table."),
+        ([{"name": 3}], f"There is no strategy 3: the strategies are {', '.join(STRATEGIES)}."),
+        ([3], "3 is no strategy: write its name, or a table with name and options."),
+        ([["no-delay"]], "['no-delay'] is no strategy: write its name, or a table with name and options."),
+        (
+            ["pkt-seq:count=1,count=2"],
+            "The option 'count' stands twice in the strategy 'pkt-seq:count=1,count=2': give it once.",
+        ),
         (["no-delay", {"name": "no-delay"}], "The strategy no-delay is named twice: name it once."),
         (
             ["races", "random-walk"],
@@ -152,6 +159,14 @@ def test_the_command_line_names_strategies_and_tells_by_its_status_that_there_is
     assert done.return_value == 3
     assert result["result"] == "bounded" and result["stopped_by"] == "the limits of no-delay"
     assert result["remarks"] == [NoDelay().remark]
+
+
+@pytest.mark.parametrize("command", ["check", "walk", "step", "packets"])
+def test_every_command_refuses_a_strategy_that_there_is_not(command: str):
+    arguments = [command, str(CONTROLLERS / "hub.py"), "--strategy", "nonsense"]
+    done = CliRunner().invoke(commands, arguments, standalone_mode=False)
+    assert isinstance(done.exception, PenstockError)
+    assert str(done.exception).startswith("There is no strategy 'nonsense'")
 
 
 def test_a_walk_keeps_to_the_strategies_that_narrow():

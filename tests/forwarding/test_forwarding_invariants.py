@@ -20,6 +20,7 @@ from penstock.forwarding.invariants import (
     Judged,
     LoopFreedom,
     NoBlackHoles,
+    NothingLost,
 )
 from penstock.forwarding.model import ForwardingModel
 from penstock.openflow.match import Match
@@ -77,6 +78,43 @@ def test_a_black_hole_is_named_by_its_place_and_reason():
     lab = Lab("linear,2")
     lab.rule("s1", Match.of(eth_dst=2), out(2))
     assert keys(NoBlackHoles(), lab.model) == ["black hole at s2: no rule of s2 table 0 matches it"]
+
+
+BOTH_WAYS = (("h1", "h2"), ("h2", "h1"))
+
+
+def test_nothing_is_lost_between_hosts_that_reach_each_other():
+    assert keys(NothingLost(BOTH_WAYS), connected().model) == []
+
+
+def test_packets_of_one_protocol_that_vanish_are_found_though_others_arrive():
+    lab = connected()
+    lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800, ip_proto=6), out(9), priority=50)
+    (found,) = NothingLost(BOTH_WAYS).check(lab.model)
+    assert found.key == "h1 to h2" and found.message.startswith("h1 loses packets for h2: TCP ")
+    assert keys(AllPairsReachability(), lab.model) == []
+
+
+def test_what_a_rule_drops_hides_nothing_that_is_lost():
+    lab = connected()
+    lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800), out(9), priority=50)
+    lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800, ip_proto=6, tcp_dst=22), priority=60)
+    (found,) = NothingLost(BOTH_WAYS).check(lab.model)
+    assert found.message.startswith("h1 does not reach h2: ")
+    assert found.outcome is not None and found.outcome.fate == "lost"
+
+
+def test_what_rules_drop_is_not_lost():
+    lab = connected()
+    lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800), priority=50)
+    assert keys(NothingLost(BOTH_WAYS), lab.model) == []
+    assert keys(AllPairsReachability(), lab.model) == ["h1 does not reach h2"]
+
+
+def test_a_lost_copy_is_no_loss_where_another_arrives():
+    lab = connected()
+    lab.rule("s1", Match.of(eth_dst=2), out(9, 2), priority=50)
+    assert keys(NothingLost(BOTH_WAYS), lab.model) == []
 
 
 def test_isolation_is_broken_by_the_packets_that_get_through():

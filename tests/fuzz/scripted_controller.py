@@ -4,10 +4,13 @@ It greets, asks who the switch is, and answers echo requests.  Words make it dif
 role, `flow` sends a flow-mod, `deaf` answers no echo, `dies` ends at the first message, `garbage` sends bytes
 that mean nothing, `silent` never says anything, `mute` no more than
 a greeting, `version=1` greets with that version only, `odd` sends a
-message that only switches send, `cert=FILE` and `key=FILE` have it speak TLS.  It prints what it hears.
+message that only switches send, `cert=FILE` and `key=FILE` have it speak TLS.  When a port changes,
+`chatters=N` has it send N long echo requests at once, and `pours` has it send them for ever and read nothing
+more.  It prints what it hears.
 """
 
 import asyncio
+import contextlib
 import os
 import ssl
 import sys
@@ -21,6 +24,7 @@ from penstock.openflow.messages import (
     FlowMod,
     Hello,
     OpenFlowMessage,
+    PortStatus,
     Role,
     RoleRequest,
 )
@@ -29,6 +33,8 @@ from penstock.openflow.wire.framing import HEADER
 
 WORDS = dict(word.partition("=")[::2] for word in sys.argv[2:])
 VERSION = int(WORDS.get("version", 4))
+LONG = EchoRequest(b"y" * 1000, xid=5)
+LONGEST = EchoRequest(b"y" * 60_000, xid=5)
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,6 +70,15 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                     say(FlowMod(FlowCommand.ADD, xid=3))
                 if "odd" in WORDS:
                     say(BarrierReply(xid=4))
+            case PortStatus() if "pours" in WORDS:
+                with contextlib.suppress(ConnectionError):
+                    while True:
+                        say(LONGEST)
+                        await writer.drain()
+                return
+            case PortStatus() if "chatters" in WORDS:
+                for _ in range(int(WORDS["chatters"])):
+                    say(LONG)
             case EchoRequest(data=asked) if "deaf" not in WORDS:
                 say(EchoReply(asked, xid=message.xid))
 

@@ -178,6 +178,8 @@ def test_apps_that_poll_do_so_as_virtual_time_passes(tmp_path: Path) -> None:
 class EveryTenth:
     """An invariant that is violated by every tenth record, and told when it is looked at."""
 
+    is_undecided = False
+
     def __init__(self) -> None:
         self.records = 0
         self.looks: list[tuple[int, bool]] = []

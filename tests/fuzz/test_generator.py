@@ -41,8 +41,9 @@ def test_whatever_is_drawn_can_be_performed(tmp_path: Path, topology: str, seed:
     assert len(drawn(stage, seed, 250)) == 250
 
 
-def test_every_kind_of_the_default_profile_is_drawn_sooner_or_later(tmp_path: Path) -> None:
-    stage = opened(tmp_path, scenario(topology="linear,3", fuzz={"deliveries": 4}))
+def test_every_kind_of_the_fullest_profile_is_drawn_sooner_or_later(tmp_path: Path) -> None:
+    given = scenario(topology="linear,3", fuzz={"deliveries": 4, "profile": "everything"})
+    stage = opened(tmp_path, given)
     verbs = Counter(what.verb for what in drawn(stage, 1, 1500))
     every = "fail recover crash restart disconnect reconnect partition heal send inject drop duplicate"
     every += " delay hold release move limit unlimit forget ignore check wait"

@@ -46,7 +46,7 @@ def test_five_hundred_events_are_survived_and_none_is_left_unanswered(name: str,
         tmp_path,
         real(name, tmp_path, WITH_SPARE_PORTS),
         openflow=VERSIONS[name],
-        fuzz={"events": 500, "seed": 1, "rates": rates},
+        fuzz={"events": 500, "seed": 1, "profile": "everything", "rates": rates},
     )
     stages: list[Stage] = []
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from bench.nice_search import EXAMPLES
+from bench.nice_table4 import BROKEN, best_of_nice
 
 from penstock.check import Report, check
 from penstock.replay import replay
@@ -19,75 +20,57 @@ from penstock.report.story import tell
 from penstock.scenario import Scenario, load_scenario
 from penstock.world.world import World
 
-FOLDER = Path(__file__).parents[2] / "examples" / "nice"
-
 
 class Bug(NamedTuple):
-    """A bug: its number, what it breaks, how short its story is, and what the story tells, in order."""
+    """A bug: its number, how short its story is, and what the story tells, in order."""
 
     file: str
     number: str
-    broken: str
     steps: int
-    best_of_nice: int
     told: tuple[str, ...]
     message: str
 
-
-FORGOTTEN = "NoForgottenPackets"
 
 BUGS = [
     Bug(
         "bug_04",
         "IV",
-        FORGOTTEN,
         7,
-        30,
         ("asks controller c0: h1#1", "tells s1: PacketOut([ARP 10.0.0.100 is at", "h1 receives [ARP"),
         "s1 still keeps h1#1 (ARP who has 10.0.0.100",
     ),
     Bug(
         "bug_05",
         "V",
-        FORGOTTEN,
         8,
-        33,
         ("h1#1 -> drop", "s1 gets h1#2", "no rule in table 0 matches", "c0 handles s1's packet-in: h1#2"),
         "s1 still keeps h1#2 (TCP SYN",
     ),
     Bug(
         "bug_06",
         "VI",
-        FORGOTTEN,
         7,
-        139,
         ("s1 gets h1#1", "rule: priority=10", "asks controller c0: h1#1", "new rule in table 0: priority=30"),
         "s1 still keeps h1#1 (TCP SYN",
     ),
     Bug(
         "bug_07",
         "VII",
-        FORGOTTEN,
         6,
-        49,
         ("rule gone from table 0", "no rule in table 0 matches", "new rule in table 0: priority=10"),
         "s1 still keeps h1#1 (TCP SYN",
     ),
     Bug(
         "bug_08",
         "VIII",
-        FORGOTTEN,
         6,
-        200,
         ("rule: priority=10", "asks controller c0: h1#1 [0 bytes, too short for a frame]"),
         "s1 still keeps h1#1 (TCP SYN",
     ),
     Bug(
         "bug_09",
         "IX",
-        "FlowAffinity",
         11,
-        13_400,
         (
             "sends h1#1 [TCP SYN 10.0.0.1:40000 > 10.0.0.3:80] out of port 3",
             "h1 sends h1#2 [TCP SYN",
@@ -104,11 +87,11 @@ every_bug = pytest.mark.parametrize("bug", BUGS, ids=ALL)
 
 
 def scenario_of(bug: Bug) -> Scenario:
-    return load_scenario(FOLDER / f"{bug.file}.toml")
+    return load_scenario(EXAMPLES / f"{bug.file}.toml")
 
 
 def mended() -> Scenario:
-    return load_scenario(FOLDER / "load_balancer_mended.toml")
+    return load_scenario(EXAMPLES / "load_balancer_mended.toml")
 
 
 def with_fixes(scenario: Scenario, *fixes: str) -> Scenario:
@@ -140,12 +123,16 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @every_bug
 def test_the_bug_breaks_its_property_in_the_fewest_steps(bug: Bug, searched: Any) -> None:
     (finding,) = searched(bug).findings
-    assert (finding.property, len(finding.records), finding.confirmed) == (bug.broken, bug.steps, True)
+    assert (finding.property, len(finding.records), finding.confirmed) == (
+        BROKEN[bug.number],
+        bug.steps,
+        True,
+    )
 
 
 @every_bug
 def test_the_search_takes_no_more_transitions_than_the_best_of_nice(bug: Bug, searched: Any) -> None:
-    assert searched(bug).outcome.transitions <= bug.best_of_nice
+    assert searched(bug).outcome.transitions <= (best_of_nice(bug.number).transitions or 0)
 
 
 @every_bug
@@ -189,7 +176,7 @@ def test_with_all_fixes_the_same_scenario_is_clean(bug: Bug) -> None:
 def test_the_bug_is_also_met_in_the_whole_course_of_events(bug: Bug) -> None:
     """From the first ARP question on, over the first weights to the change, with a SYN sent twice."""
     (finding,) = check(with_fixes(mended(), *(number for number in ALL if number != bug.number))).findings
-    assert (finding.property, finding.confirmed) == (bug.broken, True)
+    assert (finding.property, finding.confirmed) == (BROKEN[bug.number], True)
 
 
 def test_with_all_fixes_nothing_is_broken_in_any_order() -> None:

@@ -19,10 +19,11 @@ from penstock.openflow.messages import (
     PacketOut,
 )
 from penstock.report.story import consequences, headline, last_line, numbered, sentences, tell
-from penstock.world.component import Endpoint, Event
+from penstock.world.component import Endpoint, Event, Message, Port
 from penstock.world.frame import Frame
 from penstock.world.packet import udp_datagram
-from penstock.world.transition import ACT, DELIVER, InFlight, Record, Transition
+from penstock.world.signals import FABRIC, EntryForgotten, FlowModsIgnored, TableLimit
+from penstock.world.transition import ACT, DELIVER, INJECT, InFlight, Record, Transition
 
 
 def udp_to(port: int) -> bytes:
@@ -58,6 +59,17 @@ def at_switch(*sends: InFlight, lost: tuple[InFlight, ...] = ()) -> Record:
     return Record(Transition(DELIVER, "h1", 0), "s1", Endpoint("s1", 1), FRAME, sends, lost=lost)
 
 
+def put_in(node: str, what: Port, message: Message) -> Record:
+    """Return the arrival of a message from outside."""
+    sends = (InFlight(Endpoint(node, what), message),)
+    return Record(Transition(INJECT, node, what), node, sends=sends)
+
+
+def told_by_fabric(node: str, signal: Message) -> Record:
+    """Return the delivery of a signal."""
+    return Record(Transition(DELIVER, FABRIC, node), node, Endpoint(node, FABRIC), signal)
+
+
 def to(node: str, message: OpenFlowMessage, sender: str = "s1") -> InFlight:
     return InFlight(Endpoint(sender, node), message)
 
@@ -89,6 +101,21 @@ def out_of(node: str, port: int) -> InFlight:
             handled("s1", "c0", packet_in()),
             f"Controller c0 handles s1's packet-in: {WORDS} came in by port 1.",
         ),
+        (put_in("h1", 0, FRAME), f"A frame appears on the wire out of h1:0: {WORDS}."),
+        (put_in("c0", "s1", RULE), "c0 says to s1: FlowMod(add priority=5 in_port=1 -> output:2)."),
+        (put_in("fabric", "s1", TableLimit(5)), "Something goes wrong inside s1: TableLimit(5)."),
+        (put_in("fabric", "h1", "Order(ping)"), "h1 is told from outside: Order(ping)."),
+        (told_by_fabric("s1", TableLimit(5)), "s1's flow tables take no more than 5 entries from now on."),
+        (
+            told_by_fabric("s1", TableLimit(None)),
+            "s1's flow tables take as many entries again as it was built for.",
+        ),
+        (
+            told_by_fabric("s1", EntryForgotten(2)),
+            "s1 loses its flow entry number 2, without a word to anybody.",
+        ),
+        (told_by_fabric("s1", FlowModsIgnored(3)), "s1 will do nothing about its next 3 flow-mods."),
+        (told_by_fabric("h1", "Order(ping)"), "h1 does as it is told: Order(ping)."),
         (
             handled("c0", "s1", PacketOut(NO_BUFFER, 1, (), b"", "h1#1")),
             "s1 handles c0's PacketOut(h1#1 -> drop).",
@@ -160,6 +187,13 @@ def test_what_is_lost_is_told_with_where() -> None:
     assert list(consequences(under_way)) == [f"lost: {WORDS} on its way from s1:2"]
     unheard = at_switch(lost=(to("c0", packet_in()),))
     assert list(consequences(unheard)) == ["lost: PacketIn(port=1, no_match), for c0, which does not hear it"]
+
+
+def test_what_comes_from_outside_is_told_once_and_where_it_is_lost() -> None:
+    assert list(consequences(put_in("h1", 0, FRAME))) == []
+    lost = put_in("h1", 0, FRAME)._replace(sends=(), lost=(out_of("h1", 0),))
+    assert headline(lost) == f"A frame appears on the wire out of h1:0: {WORDS}."
+    assert list(consequences(lost)) == [f"lost: {WORDS}, sent out of port 0, which leads nowhere"]
 
 
 # The story as a whole.

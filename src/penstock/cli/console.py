@@ -6,6 +6,7 @@ hand are recorded like all others.
 
 from __future__ import annotations
 
+import inspect
 import pprint
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -59,12 +60,14 @@ class Console:
         """Do what was typed and return what there is to say about it."""
         name, *rest = words.split() or [""]
         if name in self._commands:
+            command = self._commands[name]
             try:
-                return list(self._commands[name](*rest))
+                inspect.signature(command).bind(*rest)
             except TypeError:
                 raise PenstockError(
                     f"{name!r} takes other words than {' '.join(rest)!r}: see help."
                 ) from None
+            return list(command(*rest))
         if name not in VERBS:
             raise PenstockError(f"{words[:60]!r} is neither a command nor an input: type help.")
         before = len(self._fuzzing.outcome.findings)
@@ -117,6 +120,8 @@ class Console:
             yield "nothing is in flight"
 
     def _path(self, host: str, to: str, protocol: str = PROTOCOLS[0]) -> Iterator[str]:
+        if protocol not in PROTOCOLS:
+            raise PenstockError(f"{protocol!r} is nothing to send: choose {', '.join(PROTOCOLS)}.")
         stations = self._stage.setting.addresses
         packet = order_of(SendPacket(host, to, protocol), stations).packet
         if packet.dst == ASK:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import click
@@ -22,7 +23,7 @@ from penstock.cli.screen import Screen
 from penstock.errors import PenstockError
 from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz
 from penstock.fuzz.invariants import invariants_of
-from penstock.fuzz.summary import summary, summary_lines, write_summary
+from penstock.fuzz.summary import counted, summary, summary_lines, write_summary
 from penstock.scenario import Scenario
 
 FIRST_VIOLATION: Final = "the first violation that lasts"
@@ -45,8 +46,20 @@ def run_fuzz(
     conduct = (
         partial(converse, ask=ask_terminal) if interactive else partial(_watch, quiet=as_json, to_end=to_end)
     )
-    report = asyncio.run(fuzz(scenario, output, invariants=invariants_of, conduct=conduct))
-    write_summary(report)
+    runs: list[Report] = []
+
+    def conclude(report: Report) -> None:
+        runs.append(report)
+        write_summary(report)
+
+    try:
+        report = asyncio.run(
+            fuzz(scenario, output, invariants=invariants_of, conduct=conduct, conclude=conclude)
+        )
+    except KeyboardInterrupt:
+        for broken_off in runs:
+            click.echo(f"What happened so far is in {broken_off.folder}.", err=True)
+        raise
     if as_json:
         click.echo(json.dumps(summary(report)))
     else:
@@ -76,6 +89,11 @@ async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
             words = (await ask()).strip()
         except EOFError:
             words = QUIT
+        except asyncio.CancelledError:
+            # Ctrl-C at the prompt ends the run as `quit` does, and nothing else of it is to be cancelled.
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            words = QUIT
         command, _, rest = words.partition(" ")
         if command in (QUIT, "q", "exit"):
             fuzzing.outcome.stopped_by = "the user"
@@ -97,7 +115,8 @@ async def _go(fuzzing: Fuzzing, how_many: str) -> None:
     until = fuzzing.outcome.inputs + int(how_many) if how_many else None
     with _Interrupts(fuzzing), Screen(quiet=False) as screen:
         await fuzzing.run(screen.show, until=until)
-    click.echo(f"{fuzzing.outcome.inputs:,} inputs so far, {len(fuzzing.outcome.violations)} violations.")
+    outcome = fuzzing.outcome
+    click.echo(f"{counted(outcome.inputs, 'input')} so far, {counted(len(outcome.violations), 'violation')}.")
 
 
 async def ask_terminal() -> str:
@@ -126,19 +145,23 @@ def _line() -> str:
 
 
 class _Interrupts:
-    """Ctrl-C while a run goes on: once ends it between inputs, twice ends it at once."""
+    """Ctrl-C while a run goes on: once ends it between inputs, twice ends it at once.
+
+    On virtual time a run never waits for anything, so asyncio's own way to hear of signals would be deaf.
+    """
 
     def __init__(self, fuzzing: Fuzzing) -> None:
         self._fuzzing = fuzzing
-        self._task = asyncio.current_task()
+        self._before = signal.getsignal(signal.SIGINT)
 
     def __enter__(self) -> None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted)
+        signal.signal(signal.SIGINT, self._interrupted)
 
     def __exit__(self, *_: object) -> None:
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, self._before)
 
-    def _interrupted(self) -> None:
-        if self._fuzzing.stopping and self._task is not None:
-            self._task.cancel()
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        if self._fuzzing.stopping and callable(self._before):
+            # It is asyncio's, which cancels the run in an orderly way.
+            self._before(number, frame)
         self._fuzzing.stopping = True

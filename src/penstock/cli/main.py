@@ -17,7 +17,7 @@ from penstock import __version__
 from penstock.cli.output import Live, print_report, report_as_json
 from penstock.cli.stepping import step_through
 from penstock.errors import PenstockError
-from penstock.explore.reductions import REDUCTIONS
+from penstock.explore.reductions import NONE, REDUCTIONS
 from penstock.properties.base import PropertyFault
 from penstock.scenario import Scenario, load_scenario
 from penstock.world.network import ComponentRaised
@@ -85,9 +85,10 @@ def _scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--reduction",
             "reductions",
-            type=click.Choice((*REDUCTIONS, "none")),
+            type=click.Choice((*REDUCTIONS, NONE)),
             multiple=True,
-            help="A way to search less without missing anything; repeatable.",
+            help="Beside sleep sets, a way to search less without missing anything; repeatable. "
+            "With none, not even sleep sets.",
         ),
         click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
         click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
@@ -131,7 +132,10 @@ def scenario_from(path: Path, **options: Any) -> Scenario:
         raise PenstockError(
             f"{path} is no scenario: give a .toml file, an app's .py file or its module's name."
         )
-    return _changed(scenario, **options)
+    chosen = _changed(scenario, **options)
+    # Commands that do not search refuse what no search could go by, too.
+    chosen.plan()
+    return chosen
 
 
 def _around(app: Path) -> Scenario:
@@ -171,10 +175,8 @@ def _changed(scenario: Scenario, **options: Any) -> Scenario:
     names = {"memory": "memory_mb"}
     if options.get("strategies"):
         search["strategies"] = list(options["strategies"])
-    if reductions := list(options.get("reductions") or ()):
-        if "none" in reductions and len(set(reductions)) > 1:
-            raise PenstockError("--reduction none goes with no other reduction: leave it out, or the others.")
-        search["reductions"] = [name for name in reductions if name != "none"]
+    if options.get("reductions"):
+        search["reductions"] = list(options["reductions"])
     for key in ("order", "states", "depth", "seconds", "memory", "all_violations", "compact"):
         if options.get(key):
             search[names.get(key, key)] = options[key]
@@ -312,28 +314,60 @@ def packets(
 
 @commands.command()
 @click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def replay(trace: Path, as_json: bool) -> int:
+def replay(trace: Path, tries: int, as_json: bool) -> int:
     """Run a trace again and compare, step by step.
 
-    This runs the controller that the trace names.
+    This runs the controller that the trace names.  TRACE may be the folder of a run.
     """
-    from penstock.cli.output import print_replay, replay_as_json
-    from penstock.replay import replay as run
+    from penstock.cli.minimizing import run_replay
 
-    result = run(trace)
-    click.echo(replay_as_json(result)) if as_json else print_replay(result)
-    return FOUND if result.reproduced else (0 if not result.diverged else STOPPED)
+    return run_replay(trace, tries=tries, as_json=as_json)
 
 
 @commands.command()
 @click.argument("trace", type=click.Path(path_type=Path))
-def show(trace: Path) -> int:
-    """Tell a trace; nothing is run."""
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Where it is written; by default with the trace."
+)
+@click.option(
+    "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
+)
+@click.option("--shortest", is_flag=True, help="Search for a sequence that is proved to be the shortest.")
+@click.option("--invariant", "-i", help="Which violation of the trace; by default the first that lasts.")
+@click.option("--wide", is_flag=True, help="Take any violation of the same invariant for the same.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:
+    """Find the few inputs of a trace that lead to its violation.
+
+    This runs the controller that the trace names, again and again.  TRACE may be the folder of a run.  A
+    minimisation that was stopped goes on where it was.
+    """
+    from penstock.cli.minimizing import run_minimize
+
+    return run_minimize(trace, output, as_json=as_json, **options)
+
+
+@commands.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--whole", is_flag=True, help="Tell all of a fuzzing run, not only what led to a violation.")
+@click.option("--from", "first", type=click.IntRange(0), metavar="N", help="Begin with the line number N.")
+@click.option("--to", "last", type=click.IntRange(0), metavar="N", help="End with the line number N.")
+def show(trace: Path, whole: bool, first: int | None, last: int | None) -> int:
+    """Tell a trace; nothing is run.
+
+    Of a fuzzing run, what led to the first violation that lasted is told, unless you choose otherwise.
+    TRACE may be the run's folder.
+    """
     from penstock.cli.output import print_trace
+    from penstock.report.run_story import Choice
     from penstock.trace import read_trace
 
-    print_trace(read_trace(trace))
+    file = trace / "trace.jsonl" if trace.is_dir() else trace
+    print_trace(read_trace(file), Choice(whole, first, last))
     return 0
 
 

@@ -14,7 +14,8 @@ from rich.status import Status
 from penstock.check import Finding, Report
 from penstock.explore.search import Outcome, peak_rss_mb
 from penstock.replay import Replay
-from penstock.report.story import last_line, numbered, tell
+from penstock.report.run_story import Choice, tell_run
+from penstock.report.story import last_line, tell
 from penstock.trace import Trace
 
 
@@ -132,11 +133,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
-def print_trace(trace: Trace) -> None:
-    """Print a trace as it was written."""
-    for line in trace.lines:
-        for text in numbered(line.number, line.told or (line.transition,)):
-            click.echo(printable(text))
+def print_trace(trace: Trace, choice: Choice = Choice()) -> None:  # noqa: B008 - a value
+    """Print a trace, or the part of it that was chosen."""
+    for text in tell_run(trace, choice):
+        click.echo(printable(text))
     if trace.verdict is not None:
         click.echo(printable(last_line(trace.verdict.property, trace.verdict.message)))
     if trace.cut_short:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from penstock.explore.search import peak_rss_mb
 from penstock.fuzz.fuzzing import Fuzzing
-from penstock.fuzz.summary import finding_line
+from penstock.fuzz.summary import counted, finding_line
 
 _PER_SECOND: Final = 4
 _FINDINGS: Final = 6
@@ -73,7 +73,9 @@ def picture(fuzzing: Fuzzing) -> Group:
     side.add_row(facts, kinds)
     broken = sum(1 for found in outcome.violations if found.finding.persistent)
     told = [Text(finding_line(found)) for found in outcome.findings[-_FINDINGS:]]
-    heading = Text(f"{broken} lasting violations; the latest news:" if told else "nothing found so far")
+    heading = Text(
+        f"{counted(broken, 'lasting violation')}; the latest news:" if told else "nothing found so far"
+    )
     return Group(side, heading, *told, Text("Ctrl-C stops the run and keeps everything."))
 
 

@@ -110,6 +110,14 @@ _HANDLERS: Final = (
 )
 
 
+_HANDLER_NAMES: Final = (
+    *(name for _, name in _HANDLERS),
+    Controller.switch_join.__name__,
+    Controller.switch_leave.__name__,
+    Controller.other.__name__,
+)
+
+
 class NativeController:
     """A native controller as a component of the world."""
 
@@ -132,6 +140,10 @@ class NativeController:
         """How long a handler may compute before it is taken for endless."""
         self._program = program
         self._program._outbox = []
+        self._left_out = frozenset(
+            name for name in _HANDLER_NAMES if getattr(type(program), name) is getattr(Controller, name)
+        )
+        """The handlers that the program's class does not have."""
         # The order of keys counts: a program that goes through a dictionary can depend on it.
         self._heap = Heap([program], ordered=True)
         self._first = self._heap.take()
@@ -194,6 +206,9 @@ class NativeController:
         """Run one handler on the program as it was before."""
         if before is not self._current:
             before.restore()
+            self._current = before
+        if handler in self._left_out and handler not in vars(self._program):
+            return Step((waiting, before))
         sends, events = self._call(handler, *arguments)
         self._current = self._heap.take()
         return Step((waiting, self._current), sends, events)
@@ -212,7 +227,9 @@ class NativeController:
         except BaseException as error:
             # What is written about a crash decides nothing.
             with unnoticed():
-                text = "".join(traceback.format_exception(error))
+                # The story begins in the program; what called it is not its business.
+                begin = error.__traceback__ and error.__traceback__.tb_next
+                text = "".join(traceback.format_exception(type(error), error, begin))
                 events = (Event("crashed", (self.name, f"{type(error).__name__}: {error}", text)),)
         self._program._outbox = []
         return Reaction(tuple(outbox), events)

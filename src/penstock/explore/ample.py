@@ -82,6 +82,8 @@ class Ample:
         self._chosen: dict[int, int] = {}
         """The ample sets of states, as far as something of them may be woken."""
         self._forest = _Forest(key)
+        self.left_out = False
+        """Whether anything was put off in any state so far."""
 
     def plain(self, state: int) -> tuple[list[int], bool]:
         """Return the successors that are taken in a state, and whether only the fabric can move in it."""
@@ -120,6 +122,7 @@ class Ample:
         if end is None:
             return 0, []
         self._forest.plant(state, end)
+        self.left_out = True
         return chosen, found
 
 

@@ -48,7 +48,7 @@ class Shape(NamedTuple):
     """What matters of a cell's value; cells are sets of bits."""
 
     moves: int
-    """How many transitions it has."""
+    """How many transitions it has, the actions of an aware cell apart."""
     may_go: bool
     """Whether they may go first as far as properties and onlookers are concerned."""
     opening: int
@@ -95,8 +95,7 @@ class Quiet:
         self._footprints = footprints
         self._read = {cells.names.index(name) for watcher in cells.properties for name in watcher.reads}
         self._lookers = {looker.cell for looker in cells.lookers.values()}
-        looked_at = {cell for looker in cells.lookers.values() for cell in looker.looks_at}
-        self._aloof = set(range(1, len(cells.names))) - self._lookers - looked_at
+        self._looked_at = {cell for looker in cells.lookers.values() for cell in looker.looks_at}
         self._leading: dict[tuple[int, int], dict[int, int]] = {}
         self._shapes = Interned("shapes of cells")
         self._profiles: dict[int, list[tuple[int, _Profiles]]] = {}
@@ -143,7 +142,7 @@ class Quiet:
     def _profile(self, alone: int, cell: int) -> Profile:
         """Return the profile of a cell in a state of which nothing matters but the cell and the fabric."""
         row = self._row(alone, cell)
-        may_go = cell in self._aloof and all(
+        may_go = self._is_aloof(cell) and all(
             not entry[3] and self.is_unread(alone, cell, entry) for entry in row
         )
         loaded = {channel for channel, _ in self._cells.value(alone, cell)[1]}
@@ -160,6 +159,10 @@ class Quiet:
                 bits.append(entry[0])
         shape = Shape(len(row), may_go, opening, self._reaches(alone, cell), tuple(singles))
         return Profile(self._shapes.number(shape), sum(entry[0] for entry in row), tuple(bits))
+
+    def _is_aloof(self, cell: int) -> bool:
+        """Tell whether a cell neither looks at others nor is looked at."""
+        return cell not in self._lookers and cell not in self._looked_at
 
     def _commutes(self, alone: int, cell: int, bit: int) -> bool:
         """Tell whether a transition commutes with all that its cell does before it on its own."""
@@ -274,7 +277,8 @@ def _closed(first: int, shapes: list[Shape], senders: list[int]) -> list[int]:
             if not others & bit or inside & bit:
                 continue
             if shape.reaches & 1 << cell:
-                if shape.moves and not shape.may_go:
+                if not shape.may_go:
+                    # Even without moves of its own: the actions of an aware cell are not among them.
                     return []
                 inside |= bit
                 waiting.append((other, shape.opening))

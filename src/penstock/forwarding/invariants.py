@@ -203,6 +203,49 @@ class AllPairsReachability:
         return [_Question(a, b, packets_between(model, a, b)) for a, b in pairs]
 
 
+@dataclass(eq=False)
+class NothingLost:
+    """No packet that a host would send another vanishes, unless a rule drops it.
+
+    The packets are those of `AllPairsReachability`.  A packet that was copied on its way vanishes if no copy
+    arrives anywhere or goes to a controller; that is decided by the example found.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    name: str = "NothingLost"
+
+    _answers: _Answers = field(default_factory=_Answers, init=False, repr=False)
+    _findings: dict[_Question, Finding] = field(default_factory=dict, init=False, repr=False)
+
+    def check(self, model: ForwardingModel) -> tuple[Finding, ...]:
+        """Return the pairs between which packets vanish, each with one of them."""
+        for question in self._answers.bring_up(model, lambda: self._questions(model)):
+            self._findings.pop(question, None)
+            outcomes = self._answers[question]
+            lost = next((one for one in outcomes if _vanishes(model, question.source, one)), None)
+            if lost is not None:
+                never = reach(outcomes, question.target) == "unreached"
+                what = "does not reach" if never else "loses packets for"
+                told = f"{question.source} {what} {question.target}: {lost}."
+                self._findings[question] = Finding(f"{question.source} to {question.target}", told, lost)
+        return _by_key(self._findings.values())
+
+    def undecided(self, model: ForwardingModel) -> tuple[str, ...]:
+        """Return the classes that could not be followed."""
+        return model.remarks
+
+    def _questions(self, model: ForwardingModel) -> list[_Question]:
+        self._findings.clear()
+        return [_Question(a, b, packets_between(model, a, b)) for a, b in self.pairs]
+
+
+def _vanishes(model: ForwardingModel, source: str, outcome: Outcome) -> bool:
+    """Tell whether the packet of an outcome is lost, and all its copies with it."""
+    if outcome.fate not in ("lost", "missed"):
+        return False
+    return all(copy.fate in ("lost", "missed", "dropped") for copy in model.trace(source, outcome.header))
+
+
 def packets_between(model: ForwardingModel, source: str, target: str) -> Match:
     """Return the IPv4 packets that a host would send another."""
     for name in (source, target):

@@ -10,7 +10,7 @@ the process behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -105,12 +105,13 @@ class FuzzBuilding(Building):
         asked = self._rates.get("class_packet", 0) > 0
         properties = tuple(map(self._property, (*scenario.properties, *self._named_properties())))
         brains, commands = self._brains(drawing, version, followed=asked)
+        controllers, options = self._with_callers([*map(_remembering, brains)], options, drawing)
         # Only properties follow packets by name; nameless ones are alike, so that steps can be remembered.
         hosts = self._makers(drawing, places, tagged=bool(properties or commands))
         network = build_network(
             drawing,
             hosts=hosts,
-            controllers=[*map(_remembering, brains)],
+            controllers=controllers,
             switches=options,
             faults=ANY_FAULTS,
         )
@@ -122,7 +123,7 @@ class FuzzBuilding(Building):
         )
         made_hosts = [made for made in network.components if isinstance(made, Host)]
         talkers = tuple(made.name for made in made_hosts if isinstance(made, Talker))
-        control = {end for wire in sessions for end in wire}
+        spoken_to = {made.name for made in controllers}
         on_wires = {*ends, *_names(drawing)}
         return Setting(
             scenario=scenario,
@@ -146,7 +147,7 @@ class FuzzBuilding(Building):
             sessions=sessions,
             switches=tuple(node.name for node in drawing.switches),
             data_channels=frozenset(
-                end for end in network.channels if end not in control and end.node in on_wires
+                end for end in network.channels if end.port not in spoken_to and end.node in on_wires
             ),
             acts_alone=frozenset(_act_alone(network.components, talkers, options)),
             policies=self._policies(),
@@ -227,6 +228,21 @@ class FuzzBuilding(Building):
                 alone = Building(replace(self._scenario, controller=table, controllers={}), asked=followed)
                 brains.append(alone.program(drawing, version, followed=followed, name=name))
         return brains, commands
+
+    def _with_callers(
+        self, controllers: Sequence[Component], options: SwitchOptions, drawing: Topology
+    ) -> tuple[Sequence[Component], SwitchOptions]:
+        """Make room for those who call on switches that listen; the fuzzer knows nothing of them."""
+        if not self._options.listen:
+            return controllers, options
+        from penstock.fuzz.listening import with_services
+
+        for name in self._options.listen:
+            if name not in _names(drawing):
+                raise PenstockError(
+                    f"There is no switch {name!r} that could listen: choose {', '.join(_names(drawing)[:8])}."
+                )
+        return with_services(controllers, options)
 
     def _discovery(self, network: Network, brains: list[Component], finding: SymbolicOptions) -> Discovery:
         if len(brains) != 1 or not isinstance(brains[0], Answering):

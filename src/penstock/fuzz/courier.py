@@ -53,11 +53,11 @@ class Courier:
 
     def observe(self, record: Record) -> None:
         """Take note of what a step sent."""
-        for flight in record.sends:
-            channel = flight.channel
-            (self._signals if channel.node == FABRIC else self._waiting).append(channel)
-        if record.transition.verb == "duplicate":
-            self._waiting.append(Endpoint(record.transition.node, record.transition.what))
+        for channel, _ in record.sends:
+            (self._signals if channel[0] == FABRIC else self._waiting).append(channel)
+        verb, node, what = record.transition
+        if verb == "duplicate":
+            self._waiting.append(Endpoint(node, what))
 
     def offer(self, component: str) -> None:
         """Take note that a component has something to do by itself."""
@@ -67,16 +67,17 @@ class Courier:
 
     def next(self) -> Turn | None:
         """Return what goes next and count it as gone, or None where everything stands still."""
-        while self._signals:
-            channel = self._signals.popleft()
-            if self._world.queue(channel):
+        signals, waiting, queue = self._signals, self._waiting, self._world.queue
+        while signals:
+            channel = signals.popleft()
+            if queue(channel):
                 return channel
-        while self._waiting:
-            turn = self._pop()
+        while waiting:
+            turn = waiting.popleft() if self._random is None else self._any(self._random)
             if isinstance(turn, str):
                 self._willing.discard(turn)
                 return turn
-            if not self._world.queue(turn):
+            if not queue(turn):
                 continue
             if turn in self._held:
                 self._parked[turn] = self._parked.get(turn, 0) + 1
@@ -84,10 +85,11 @@ class Courier:
             return turn
         return None
 
-    def _pop(self) -> Turn:
+    def _any(self, random: Random) -> Turn:
+        """Return one of those that wait, and take it out."""
         waiting = self._waiting
-        if self._random is not None and len(waiting) > 1:
-            index = self._random.randrange(len(waiting))
+        if len(waiting) > 1:
+            index = random.randrange(len(waiting))
             waiting[0], waiting[index] = waiting[index], waiting[0]
         return waiting.popleft()
 

@@ -14,6 +14,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -29,7 +30,7 @@ from penstock.fuzz.virtual import VirtualStage
 from penstock.scenario import Scenario
 from penstock.trace import TraceWriter
 
-_GARBAGE: Final = 50_000
+_GARBAGE: Final = 200_000
 """How many new objects there are between two searches for circular garbage."""
 
 _FIRST_PAUSE_MS: Final = 20
@@ -62,6 +63,8 @@ class Outcome:
     by_verb: Counter[str] = field(default_factory=Counter)
     unanswered: int = 0
     """How many inputs were not answered in time."""
+    remarks: list[str] = field(default_factory=list)
+    """What could not be judged."""
     stopped_by: str = ""
     """What ended the run, to follow "stopped by"; empty while it goes on."""
 
@@ -107,7 +110,11 @@ class Fuzzing:
             return "the number of events"
         if self.options.seconds is not None and self.outcome.seconds >= self.options.seconds:
             return "the time limit"
-        return ""
+        return "" if self._has_room() else "the size of the trace"
+
+    def _has_room(self) -> bool:
+        """Tell whether the trace may grow further."""
+        return self.stage.recorder.writer.size < self.options.trace_mb * 1_000_000
 
     async def perform(self, what: Input) -> None:
         """Perform one input, drawn or typed, and look at what came of it."""
@@ -132,7 +139,7 @@ class Fuzzing:
     async def _see_whether_it_lasts(self) -> None:
         """Do nothing more while something is wrong, until it has passed or is known to last."""
         pause, left = _FIRST_PAUSE_MS, self.options.persistent_ms
-        while left > 0 and self._is_undecided():
+        while left > 0 and self._is_undecided() and self._has_room() and not self.stopping:
             pause = min(pause, left)
             await self.stage.perform(Wait(pause))
             self.outcome.inputs += 1
@@ -171,10 +178,13 @@ class Fuzzing:
 
     async def finish(self) -> Outcome:
         """Let the network come to rest, look at the invariants for the last time, and write it down."""
-        rested = await self.stage.quiesce(self.options.settle_ms)
+        # What has filled the trace would go on to do so.
+        rested = self._has_room() and await self.stage.quiesce(self.options.settle_ms)
         self.check(at_rest=rested and self._is_at_rest())
         self.outcome.internal = self.stage.recorder.internal
         self.outcome.unanswered = len(self.stage.unanswered)
+        told = (remark for invariant in self.invariants for remark in invariant.remarks())
+        self.outcome.remarks = list(dict.fromkeys(told))
         self.stage.recorder.flush()
         return self.outcome
 
@@ -199,8 +209,12 @@ async def fuzz(
     *,
     invariants: InvariantMaker | None = None,
     conduct: Conductor | None = None,
+    conclude: Callable[[Report], object] | None = None,
 ) -> Report:
-    """Fuzz a scenario from its beginning to its end; `conduct` has the run go on, and may do more."""
+    """Fuzz a scenario from its beginning to its end; `conduct` has the run go on, and may do more.
+
+    `conclude` is called when all is over, also if the run was broken off.
+    """
     setting = build_setting(scenario)
     folder = run_folder(output, scenario)
     stage = stage_of(setting, folder)
@@ -214,13 +228,26 @@ async def fuzz(
         await stage.open()
         for each in watched:
             each.begin()
-        await (conduct(fuzzing) if conduct is not None else fuzzing.run())
-        await fuzzing.finish()
+        async with _callers(stage):
+            await (conduct(fuzzing) if conduct is not None else fuzzing.run())
+            await fuzzing.finish()
     finally:
         gc.set_threshold(*thresholds)
         await stage.close()
         stage.recorder.close()
-    return Report(scenario, fuzzing.outcome, folder)
+        report = Report(scenario, fuzzing.outcome, folder)
+        if conclude is not None:
+            conclude(report)
+    return report
+
+
+def _callers(stage: Stage) -> AbstractAsyncContextManager[object]:
+    """Return what lets others call on the switches, where the scenario has them listen."""
+    if not stage.setting.options.listen:
+        return nullcontext()
+    from penstock.fuzz.calling import open_to_callers
+
+    return open_to_callers(stage)
 
 
 def run_folder(output: Path, scenario: Scenario) -> Path:

@@ -8,6 +8,7 @@ the same.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from random import Random
@@ -98,9 +99,10 @@ class Generator:
 
     def next(self, possible: Possible) -> Input:
         """Return what to do next."""
+        weights, random = self._weights, self._random.random
         for _ in range(_TRIES):
-            maker = self._random.choices(self._makers, cum_weights=self._weights)[0]
-            found = maker(possible)
+            drawn = bisect(weights, random() * weights[-1], 0, len(weights) - 1)
+            found = self._makers[drawn](possible)
             if found is not None:
                 return found
         return Wait(self._waits[0])

@@ -4,13 +4,14 @@ While a network changes, rules are wrong for a moment; that is no bug.  So each 
 wrong has a name that stays the same while it lasts.  It is told when it is first seen, as a passing
 violation, again when it has lasted for `persistent_ms`, as a lasting one, and when it is gone.  Only time
 in which the controllers could have done something counts: all of them up, all sessions open, no control
-channel standing still.  As soon as something is wrong the fuzzer holds its breath until that is decided.
+channel standing still, no table limited by the fuzzer.  As soon as something is wrong the fuzzer holds its
+breath until that is decided.
 
 | invariant | what it claims to be wrong |
 | --- | --- |
 | `LoopFreedom` | a class of packets comes back to where it was, as it was |
-| `BlackHoleFreedom` | what a host sends to another is lost, though there is a way and no rule drops it |
-| `AllPairsReachability` | the same, and what a rule drops counts too |
+| `BlackHoleFreedom` | packets for another host are lost, though there is a way and no rule drops them |
+| `AllPairsReachability` | nothing for another host arrives, though there is a way |
 | `Isolation` | packets get where they must not, see its table `{from, to, match}` |
 | `TablesAsOrdered` | a switch lacks a rule that it was ordered to have |
 | `ControllerLiveness` | a controller ended by itself, or does not answer |
@@ -21,6 +22,7 @@ there connect them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -29,14 +31,22 @@ import networkx as nx
 
 from penstock.errors import PenstockError
 from penstock.forwarding.following import Follower
-from penstock.forwarding.invariants import AllPairsReachability, Isolation, Judged, LoopFreedom
+from penstock.forwarding.invariants import (
+    AllPairsReachability,
+    Isolation,
+    Judged,
+    LoopFreedom,
+    NothingLost,
+)
 from penstock.forwarding.invariants import Finding as Fact
 from penstock.forwarding.invariants import Invariant as ForwardingInvariant
+from penstock.forwarding.model import ForwardingModel
 from penstock.fuzz.building import Setting
 from penstock.fuzz.judging import HEALED, Finding, Invariant
 from penstock.fuzz.orders import TablesAsOrdered
 from penstock.fuzz.stage import Stage
-from penstock.loading import load_object
+from penstock.loading import explained, load_object
+from penstock.properties.base import Property
 from penstock.properties.registry import PROPERTIES
 from penstock.tables import refuse_unknown
 from penstock.world.hosts import Host
@@ -64,6 +74,10 @@ class Claims(Protocol):
 
     def claims(self) -> Mapping[str, str]:
         """Return what is wrong now: sentences, each under a name that stays while it lasts."""
+        ...
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what could not be judged, in sentences."""
         ...
 
 
@@ -99,6 +113,7 @@ class Patience:
         return (
             not possible.controllers_down()
             and not possible.sessions_cut()
+            and not possible.limited_switches()
             and control.isdisjoint(possible.held())
         )
 
@@ -120,6 +135,10 @@ class Lasting:
     def is_undecided(self) -> bool:
         """Whether a claim stands that may still pass, and it is for the controllers to act."""
         return any(not claim.lasting for claim in self._open.values()) and self._patience.runs
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what could not be judged, in sentences."""
+        return self.source.remarks()
 
     def check(self, now: int, *, at_rest: bool = False) -> list[Finding]:  # noqa: ARG002 - the protocol's
         """Return what came up, has lasted or is gone since the last time."""
@@ -182,10 +201,20 @@ class Forwarding:
     """Claims about the forwarding state."""
 
     def __init__(
-        self, follower: Follower, judge: ForwardingInvariant, name: str, keep: Callable[[Fact], bool]
+        self,
+        follower: Follower,
+        judge: ForwardingInvariant,
+        name: str,
+        keep: Callable[[Fact], bool],
+        remarks: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self._follower, self._judge, self._keep = follower, judge, keep
+        self._remarks = remarks
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what is not judged: some hosts, or packets that the model does not follow."""
+        return (*self._remarks, *self._follower.model.remarks)
 
     def observe(self, record: Record) -> None:
         """Do nothing: the model follows the world by itself."""
@@ -204,6 +233,10 @@ class ControllerLiveness:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return nothing: all controllers are judged."""
+        return ()
 
     def observe(self, record: Record) -> None:
         """Do nothing: the stage hears of it first."""
@@ -227,7 +260,7 @@ class Making:
         self._patience = Patience(stage)
         self._wires = Wires(stage.world)
         self._known_follower: Follower | None = None
-        self._pairs: AllPairsReachability | None = None
+        self._remarks: tuple[str, ...] = ()
 
     def all(self) -> Sequence[Invariant]:
         """Return the invariants of the run; what its names leave to the properties is not among them."""
@@ -249,24 +282,38 @@ class Making:
                 return self._forwarding(LoopFreedom(), name)
             case "BlackHoleFreedom":
                 refuse_unknown(options, (), name)
-                return self._forwarding(self._all_pairs(), name, self._is_hole)
+                return self._forwarding(NothingLost(self._pairs()), name, self._is_connected)
             case "AllPairsReachability":
                 refuse_unknown(options, (), name)
-                return self._forwarding(self._all_pairs(), name, self._is_connected)
+                return self._forwarding(AllPairsReachability(self._pairs()), name, self._is_connected)
             case "Isolation":
                 refuse_unknown(options, ("rules",), name)
-                return self._forwarding(Isolation.of(options.get("rules", ())), name)
+                return self._forwarding(_isolation(options.get("rules")), name)
             case str() if ":" in name:
                 refuse_unknown(options, ("over",), "invariants")
-                function = load_object(name, self._setting.scenario.folder, "invariant")
-                if not callable(function):
-                    raise PenstockError(f"{name} is no function: an invariant is one that takes a model.")
-                return self._forwarding(Judged(function, name), name)
+                return self._forwarding(self._users_own(name), name)
             case _:
                 raise PenstockError(
                     f"There is no invariant {name!r}: use {', '.join((*DEFAULT, *_OTHERS))}, a property, or "
                     '{name = "file.py:function", over = "forwarding"}.'
                 )
+
+    def _users_own(self, name: str) -> Judged:
+        """Return what a function of the user's judges; whatever it raises is said in a sentence."""
+        function = load_object(name, self._setting.scenario.folder, "invariant")
+        if not callable(function):
+            raise PenstockError(f"{name} is no function: an invariant is one that takes a model.")
+
+        def judge(model: ForwardingModel) -> list[str | Fact]:
+            try:
+                return [*function(model)]
+            except PenstockError:
+                raise
+            except Exception as error:
+                path = self._setting.scenario.folder / name.rpartition(":")[0]
+                raise PenstockError(f"The invariant {name} failed: {explained(error, path)}.") from error
+
+        return Judged(judge, name)
 
     def _lasting(self, source: Claims) -> Lasting:
         return Lasting(source, self._patience, self._setting.options.persistent_ms)
@@ -274,7 +321,7 @@ class Making:
     def _forwarding(
         self, judge: ForwardingInvariant, name: str, keep: Callable[[Fact], bool] = lambda _: True
     ) -> Lasting:
-        return self._lasting(Forwarding(self._follower, judge, name, keep))
+        return self._lasting(Forwarding(self._follower, judge, name, keep, self._remarks))
 
     @property
     def _follower(self) -> Follower:
@@ -282,19 +329,30 @@ class Making:
             self._known_follower = Follower(self._stage.world)
         return self._known_follower
 
-    def _all_pairs(self) -> AllPairsReachability:
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
         hosts = [made.name for made in self._setting.network.components if isinstance(made, Host)]
-        if self._pairs is None:
-            some = hosts[:MOST_HOSTS]
-            self._pairs = AllPairsReachability(tuple((a, b) for a in some for b in some if a != b))
-        return self._pairs
+        some = hosts[:MOST_HOSTS]
+        if len(hosts) > MOST_HOSTS:
+            self._remarks = (f"Of {len(hosts):,} hosts only the first {MOST_HOSTS} were judged in pairs.",)
+        return tuple((a, b) for a in some for b in some if a != b)
 
     def _is_connected(self, fact: Fact) -> bool:
-        source, _, target = fact.key.partition(" does not reach ")
-        return self._wires.connect(source, target)
+        found = _PAIR.match(fact.key)
+        return found is None or self._wires.connect(*found.groups())
 
-    def _is_hole(self, fact: Fact) -> bool:
-        return (fact.outcome is None or fact.outcome.fate != "dropped") and self._is_connected(fact)
+
+_PAIR: Final = re.compile(r"(\S+) (?:to|does not reach) (\S+)")
+"""How the keys of facts about two hosts begin."""
+
+
+def _isolation(rules: Any) -> Isolation:
+    """Return the isolation that rules ask for."""
+    if not isinstance(rules, list | tuple) or not all(isinstance(rule, Mapping) for rule in rules):
+        raise PenstockError('Isolation needs its rules: write rules = [{from = "h1", to = "h2"}].')
+    try:
+        return Isolation.of(rules)
+    except (TypeError, ValueError, LookupError) as error:
+        raise PenstockError(f"The rules of Isolation cannot be: {str(error).rstrip('.')}.") from None
 
 
 _OTHERS: Final = ("AllPairsReachability", "Isolation")
@@ -302,10 +360,9 @@ _OTHERS: Final = ("AllPairsReachability", "Isolation")
 
 def _is_property(given: Any) -> bool:
     """Tell whether an invariant is one of the properties that searches know, or a user's."""
-    if isinstance(given, Mapping):
-        return False
-    own = (*DEFAULT, *_OTHERS)
-    return not isinstance(given, str) or (given not in own and (given in PROPERTIES or ":" in given))
+    if isinstance(given, str):
+        return given not in (*DEFAULT, *_OTHERS) and (given in PROPERTIES or ":" in given)
+    return isinstance(given, Property)
 
 
 def invariants_of(stage: Stage) -> Sequence[Invariant]:

@@ -53,6 +53,10 @@ class Invariant(Protocol):
         """Return what was found since the last time; `at_rest` tells that nothing is on its way."""
         ...
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return what could not be judged, in sentences."""
+        ...
+
 
 class Mishaps:
     """A controller's handlers neither raise nor hang."""
@@ -92,6 +96,10 @@ class Mishaps:
             except Violated as violated:
                 self._found.append(Finding(watcher.name, str(violated), persistent=True))
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return nothing: all that happens is judged."""
+        return ()
+
     def check(self, _now: int, *, at_rest: bool = False) -> list[Finding]:  # noqa: ARG002 - the protocol's
         """Return the mishaps since the last time, each kind once in a run."""
         found, self._found = self._found, []
@@ -115,6 +123,10 @@ class Properties:
     def observe(self, record: Record) -> None:
         """Let the properties see what happened."""
         self._take(self._watch.observe(record, self._states))
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return nothing: all that happens is judged."""
+        return ()
 
     def check(self, _now: int, *, at_rest: bool = False) -> list[Finding]:
         """Return the properties newly broken."""

@@ -9,7 +9,8 @@ The network is the model's; only what is said between its switches and the contr
 Whatever can be delivered is delivered at once, in the courier's order, by a pump that runs in between
 everything else.  The model's clock follows the wall clock whenever something happens, and a few times a
 second.  A packet that goes round in a loop would take all the time there is, so the steps per millisecond
-are bounded, as is what a wire holds.
+are bounded, as is what a wire holds.  A session's own wire loses nothing; while too much waits there, the
+controller is not listened to, so that it has to wait as well.
 
 A session exists twice: as a connection and as a wire of the fabric.  The wire is mended when the
 connection is there, and cut when it is gone, by whomever; the switch greets on it by itself.  Whatever
@@ -63,6 +64,9 @@ _IN_FLIGHT: Final = 0.25
 _HOPS: Final = 4
 """How often a packet meets the next input on its way, and after how many steps at most."""
 
+_MOST_WAITING: Final = 500
+"""How many messages may wait in a session before the controller is not listened to for a while."""
+
 _RECONNECT_S: Final = 1.0
 _SETTLING_MS: Final = 3000
 _FAREWELL_S: Final = 2.0
@@ -91,8 +95,6 @@ class LiveStage(Stage):
         patience: Patience = Patience(),  # noqa: B008 - a value
     ) -> None:
         super().__init__(setting, recorder, order=order, seed=seed)
-        self.deaths: list[str] = []
-        """What became of controllers that ended by themselves, each a sentence."""
         self._joining_s = joining_s
         self._outside = Outside(
             [_remote(setting, name, listening_s) for name in setting.commands],
@@ -112,6 +114,8 @@ class LiveStage(Stage):
         """The sessions that an input cut."""
         self._early: dict[str, list[OpenFlowMessage]] = {}
         """What a controller said before the wire was mended."""
+        self._unheeded: set[str] = set()
+        """The sessions in which the controller is not listened to, because too much waits there."""
         self._changes = 0
         """How many messages came from controllers."""
         self._began = time.monotonic()
@@ -161,7 +165,11 @@ class LiveStage(Stage):
             if not self.courier.is_idle or self._joining():
                 await asyncio.sleep(_BREATH_S)
                 continue
-            answers = [line.session.ask() for line in self._joined_lines() if line.session is not None]
+            answers = [
+                line.session.ask()
+                for line in self._joined_lines()
+                if line.session is not None and not line.session.is_paused
+            ]
             if answers:
                 await asyncio.wait(answers, timeout=max(0.0, limit - loop.time()))
                 if not all(answer.done() for answer in answers):
@@ -171,6 +179,10 @@ class LiveStage(Stage):
         return False
 
     # The pump.
+
+    def proceed(self) -> None:
+        """Have the network go on after something was put into it from outside."""
+        self._wake()
 
     def _wake(self) -> None:
         """Have whatever can be delivered delivered soon."""
@@ -183,6 +195,7 @@ class LiveStage(Stage):
         self._catch_up()
         self.courier.wake(self.now())
         self._run_some()
+        self._heed()
         if not self.courier.is_idle:
             self._wake()
 
@@ -396,6 +409,21 @@ class LiveStage(Stage):
                 self.inject(Endpoint(line.controller, line.switch), message)
             self._wake()
 
+    def _load(self, line: Line) -> int:
+        """Return how much waits in a session: on the way there, on the way back, or for the wire."""
+        there, back = Endpoint(line.controller, line.switch), Endpoint(line.switch, line.controller)
+        waiting = max(len(self.world.queue(there)), len(self.world.queue(back)))
+        return max(waiting, len(self._early.get(line.name, ())))
+
+    def _heed(self) -> None:
+        """Listen again in the sessions in which hardly anything waits any more."""
+        for name in sorted(self._unheeded):
+            line = self._lines[name]
+            if self._load(line) <= _MOST_WAITING // 2:
+                self._unheeded.discard(name)
+                if line.session is not None:
+                    line.session.resume()
+
     def _cut(self, line: Line) -> None:
         self._early.pop(line.name, None)
         self._joined.discard(line.name)
@@ -433,6 +461,9 @@ class LiveStage(Stage):
             self._wake()
         else:
             self._early.setdefault(line.name, []).append(message)
+        if line.session is not None and self._load(line) > _MOST_WAITING:
+            self._unheeded.add(line.name)
+            line.session.pause()
 
     def went_down(self, line: Line) -> None:
         """Cut the wire of a line that is no longer connected."""

@@ -27,6 +27,8 @@ class FuzzOptions:
     violation that lasts for `persistent_ms` is no passing one.  `policy` names the user's function
     `file.py:function`.  `after_crash` says what follows on a handler that raised: the program goes on
     (as os-ken would), is restarted, or the run ends.  One that hangs is restarted, or the run ends.
+    A run whose trace has grown to about `trace_mb` (millions of bytes) ends there.
+    `listen` has switches answer calls of `ovs-ofctl` and the like, `{s1 = "ptcp:6654"}`.
     """
 
     seed: int = 1
@@ -40,9 +42,11 @@ class FuzzOptions:
     check_every: int = 1
     persistent_ms: int = 5000
     settle_ms: int = 10_000
+    trace_mb: int = 2000
     invariants: Sequence[Any] = ()
     policy: str | None = None
     after_crash: Literal["continue", "restart", "stop"] = "continue"
+    listen: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -53,6 +57,7 @@ class FuzzOptions:
             ("check_every", 1),
             ("persistent_ms", 0),
             ("settle_ms", 0),
+            ("trace_mb", 1),
         ):
             number = getattr(self, name)
             if number is None and name in ("events", "interval_ms"):
@@ -74,9 +79,11 @@ class FuzzOptions:
         if not isinstance(self.profile, str):
             raise PenstockError(f"profile = {self.profile!r} in [fuzz] is no name of a profile.")
         if isinstance(self.invariants, str) or not isinstance(self.invariants, Sequence):
-            raise PenstockError('invariants in [fuzz] is no list: write invariants = ["NoBlackHoles"].')
+            raise PenstockError('invariants in [fuzz] is no list: write invariants = ["BlackHoleFreedom"].')
         if not isinstance(self.rates, Mapping):
             raise PenstockError("rates in [fuzz] is no table: write rates = {link_failure = 0.1}.")
+        if not _is_table_of_texts(self.listen):
+            raise PenstockError('listen in [fuzz] is no table of texts: write listen = {s1 = "ptcp:6654"}.')
         if self.policy is not None and not isinstance(self.policy, str):
             raise PenstockError(f'policy = {self.policy!r} in [fuzz] is no name: write "file.py:function".')
 
@@ -101,11 +108,14 @@ class Command:
             raise PenstockError(f"port = {self.port!r} of a controller is none: give 1 to {HIGHEST_PORT}.")
         if self.cwd is not None and not isinstance(self.cwd, str):
             raise PenstockError(f"cwd = {self.cwd!r} of a controller is no folder's name.")
-        texts = isinstance(self.env, Mapping) and all(isinstance(value, str) for value in self.env.values())
-        if not texts:
+        if not _is_table_of_texts(self.env):
             raise PenstockError('env of a controller is no table of texts: write env = {NAME = "value"}.')
         if not isinstance(self.tls, bool | Mapping):
             raise PenstockError("tls of a controller is neither true nor false nor a table of files.")
+
+
+def _is_table_of_texts(given: object) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(value, str) for value in given.values())
 
 
 def command_of(table: Table, where: str) -> Command:

@@ -5,17 +5,20 @@ are unlimited, nothing is forgotten or ignored.  What it has and the real one la
 there: refused by a full table, ignored, or forgotten.  A controller that reads errors, or asks for
 statistics, can notice and order again; one that does not keeps a wrong picture of its network.
 
-Rules that time out leave both.  A switch that was switched off begins anew, and so does its double.
+Rules that time out leave both; one that is missing is missed no longer than it would have stayed unused.  A
+switch that was switched off begins anew, and so does its double.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from penstock.openflow.messages import FlowMod, FlowRemovedReason, GroupMod, MeterMod
+from penstock.openflow.match import Match
+from penstock.openflow.messages import FlowCommand, FlowMod, FlowRemovedReason, GroupMod, MeterMod
 from penstock.world.component import Event
 from penstock.world.signals import FABRIC, Carrier, Power
 from penstock.world.switch import Switch, SwitchState
@@ -52,6 +55,8 @@ class TablesAsOrdered:
                 self._doubles[made.name] = _Double(double, double.initial())
         self._suspects: set[str] = set()
         """The switches that may differ from their doubles."""
+        self._due: dict[tuple[str, int, int, Match], int] = {}
+        """When rules with timeouts would be gone if nobody used them."""
         self._missing: dict[str, tuple[tuple[int, FlowEntry], ...]] = {}
 
     def observe(self, record: Record) -> None:
@@ -67,10 +72,19 @@ class TablesAsOrdered:
         if isinstance(message, Power | Carrier):
             double.state = double.switch.receive(double.state, FABRIC, message).state
         elif isinstance(message, FlowMod | GroupMod | MeterMod) and _is_in_order(record):
-            lasting = (
-                replace(message, idle_timeout=0, hard_timeout=0) if isinstance(message, FlowMod) else message
-            )
-            double.state = double.switch.receive(double.state, port, lasting).state
+            if isinstance(message, FlowMod):
+                self._note_end(record.node, message)
+                message = replace(message, idle_timeout=0, hard_timeout=0)
+            double.state = double.switch.receive(double.state, port, message).state
+
+    def _note_end(self, switch: str, order: FlowMod) -> None:
+        """Remember when a rule would end by itself; the doubles know no time."""
+        key = (switch, order.table_id, order.priority, order.match)
+        limits = [seconds for seconds in (order.idle_timeout, order.hard_timeout) if seconds]
+        if order.command == FlowCommand.ADD:
+            self._due.pop(key, None)
+            if limits:
+                self._due[key] = self._world.clock + 1000 * min(limits)
 
     def _forget_expired(self, double: _Double, events: tuple[Event, ...]) -> None:
         """Take rules out of the double that timed out in the switch."""
@@ -82,6 +96,10 @@ class TablesAsOrdered:
                 if table is not None:
                     kept = table.without(partial(_is_same, gone))
                     double.state = replace(double.state, tables=double.state.tables.set(number, kept))
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return nothing: all rules are judged."""
+        return ()
 
     def claims(self) -> Mapping[str, str]:
         """Return the rules that are missing now, each a sentence under a name of its own."""
@@ -98,6 +116,7 @@ class TablesAsOrdered:
             )
             for name, missing in self._missing.items()
             for number, entry in missing
+            if self._world.clock < self._due.get((name, number, entry.priority, entry.match), math.inf)
         }
 
     def _missing_from(self, name: str) -> list[tuple[int, FlowEntry]]:

@@ -7,7 +7,7 @@ otherwise a run soon has nothing left to break (STS found the choice of rates to
 | profile | what it is for |
 | --- | --- |
 | `usual` | the default: whatever a controller has to cope with, seldom enough that the network mostly works |
-| `everything` | also switches that lose rules without a word, which no controller can hear of |
+| `everything` | also switches whose tables are full, or lose rules without a word |
 | `traffic` | packets only, ordinary and odd: does the controller handle what hosts may send? |
 | `links` | links and switches come and go under traffic: loops and black holes after a change |
 | `control` | controllers crash, sessions break, control messages are late: races and recovery |
@@ -85,8 +85,6 @@ _USUAL: Final = {
     **_WIRES,
     **_CONTROL,
     **_MOBILITY,
-    "table_limit": 0.1,
-    "table_unlimit": 1.0,
 }
 
 PROFILES: Final[Mapping[str, Mapping[str, float]]] = {

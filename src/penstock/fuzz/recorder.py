@@ -66,20 +66,20 @@ class Recorder:
 
     def observe(self, record: Record, now: int) -> None:
         """Write a step."""
-        transition = record.transition
-        if transition.verb == TIME and not (record.sends or record.events):
+        verb, node, what = record.transition
+        if verb == TIME and not (record.sends or record.events):
             return
-        self.step += 1
+        number = self.step = self.step + 1
         self.internal += 1
-        causes = self._causality.causes(self.step, record)
+        causes = self._causality.causes(number, record)
         if self._cause is not None:
             causes.append(self._cause)
         if self._affected and record.message is not None:
-            affected = self._affected.pop((transition.node, transition.what), None)
+            affected = self._affected.pop((node, what), None)
             if affected is not None:
                 causes.append(affected)
-        wire, version = self._wire_of(record) if transition.verb == INJECT else (None, 0)
-        self.writer.step(self.step, record, causes, now, wire, version)
+        wire, version = self._wire_of(record) if verb == INJECT else (None, 0)
+        self.writer.step(number, record, causes, now, wire, version)
 
     def _wire_of(self, record: Record) -> tuple[bytes | None, int]:
         """Return the bytes of what was put in from outside, if it has any, and their version (0: a frame)."""

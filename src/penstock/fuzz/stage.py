@@ -2,7 +2,7 @@
 
     Generator ──Input──▶ Stage.perform ──▶ World.take / World.inject / Courier.hold …
                               │
-                              └─ Stage.step: the courier says what goes next, the world takes it
+                              └─ Stage.run: the courier says what goes next, the world takes it
 
 `Stage` is what all stages have in common: what each input does to the world, and how one message after
 another is delivered.  How time passes, how controllers are stopped and started and how their sessions
@@ -52,7 +52,7 @@ from penstock.openflow.messages import OpenFlowMessage
 from penstock.world.component import Endpoint, Message
 from penstock.world.frame import Frame
 from penstock.world.signals import FABRIC, EntryForgotten, FlowModsIgnored, TableLimit
-from penstock.world.transition import ACT, DELIVER, Record, Transition
+from penstock.world.transition import ACT, Record, Transition
 from penstock.world.world import World
 
 Observer = Callable[[Record], None]
@@ -287,19 +287,6 @@ class Stage(ABC):
 
     # What follows.
 
-    def step(self) -> bool:
-        """Let the next thing happen that follows by itself; tell whether there was one."""
-        turn = self.courier.next()
-        if turn is None:
-            return False
-        if isinstance(turn, str):
-            self._act(turn)
-            return True
-        if len(self.world.queue(turn)) > CAPACITY and turn in self.setting.data_channels:
-            self._overflow(turn)
-        self.world.take(Transition(DELIVER, *turn))
-        return True
-
     def _overflow(self, channel: Endpoint) -> None:
         """Lose what is too much for a wire, the oldest first."""
         while len(self.world.queue(channel)) > CAPACITY:
@@ -307,9 +294,19 @@ class Stage(ABC):
 
     def run(self, most: int | None = None) -> int:
         """Let what follows by itself happen, one after the other; return how many steps there were."""
+        courier, world = self.courier, self.world
         taken = 0
-        while (most is None or taken < most) and self.step():
+        while most is None or taken < most:
+            turn = courier.next()
+            if turn is None:
+                break
             taken += 1
+            if isinstance(turn, str):
+                self._act(turn)
+                continue
+            if len(world.queue(turn)) > CAPACITY and turn in self.setting.data_channels:
+                self._overflow(turn)
+            world.deliver(turn)
         return taken
 
     def _act(self, name: str) -> None:
@@ -328,11 +325,12 @@ class Stage(ABC):
             self.courier.offer(name)
 
     def _observe(self, record: Record) -> None:
+        node = record.node
         self.recorder.observe(record, self.now())
         self.courier.observe(record)
-        if record.node in self._willing:
-            self._offer(record.node)
-        if record.node in self._controllers:
+        if node in self._willing:
+            self._offer(node)
+        if node in self._controllers:
             self.reached(record)
         for observer in self.observers:
             observer(record)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from penstock.errors import PenstockError
 from penstock.explore.search import peak_rss_mb
 from penstock.fuzz.fuzzing import Found, Report
 from penstock.fuzz.judging import HEALED, VIOLATED
@@ -31,6 +32,7 @@ def summary(report: Report) -> dict[str, Any]:
         "stopped_by": outcome.stopped_by,
         "by_kind": dict(sorted(outcome.by_verb.items())),
         "unanswered": outcome.unanswered,
+        "remarks": outcome.remarks,
         "violations": [_violation(found, report) for found in lasting(report)],
         "passing": _passing(report),
         "folder": str(report.folder),
@@ -59,8 +61,11 @@ def write_summary(report: Report) -> Path:
     """Write a run's summary into its folder, whole or not at all."""
     path = report.folder / "summary.json"
     unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(json.dumps(summary(report), indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(json.dumps(summary(report), indent=2) + "\n", encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise PenstockError(f"The summary cannot be written to {path}: {error.strerror}.") from None
     return path
 
 
@@ -75,7 +80,7 @@ def summary_lines(report: Report) -> Iterator[str]:
     for first, *more in alike.values():
         yield finding_line(first)
         if more:
-            yield f"     The same was found {_count(len(more), 'time')} more."
+            yield f"     The same was found {counted(len(more), 'time')} more."
     kinds = ", ".join(f"{times} {verb}" for verb, times in outcome.by_verb.most_common())
     rate = outcome.inputs / outcome.seconds if outcome.seconds else 0.0
     yield (
@@ -83,18 +88,20 @@ def summary_lines(report: Report) -> Iterator[str]:
         f"{outcome.seconds:.1f} s ({rate:,.0f} inputs/s); stopped by {outcome.stopped_by or 'an error'}."
     )
     if outcome.unanswered:
-        yield f"{_count(outcome.unanswered, 'input')} not answered in time."
+        yield f"{counted(outcome.unanswered, 'input')} not answered in time."
     if passing := _passing(report):
-        yield f"{_count(passing, 'violation')} passed without lasting; the trace tells them."
+        yield f"{counted(passing, 'violation')} passed without lasting; the trace tells them."
+    yield from outcome.remarks
     yield f"All of it is in {report.folder}: the trace, the scenario, the summary, the logs."
     yield (
-        f"{_count(len(alike), 'lasting violation')} found."
+        f"{counted(len(alike), 'lasting violation')} found."
         if lasting(report)
         else "No lasting violation was found, which proves nothing: another seed may find one."
     )
 
 
-def _count(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """Return a number of things in words."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
@@ -102,6 +109,6 @@ def finding_line(found: Found) -> str:
     """Return a finding in one line."""
     finding, moment = found.finding, f"after {found.inputs} inputs, at {found.at / 1000:g} s"
     if finding.verdict != VIOLATED:
-        return f"  ✓  {finding.invariant} holds again {moment}: {finding.message}"
+        return f"  ✓  {finding.invariant} holds again {moment}; it was: {finding.message}"
     for_now = "" if finding.persistent else " for the moment"
     return f"  ✗  {finding.invariant} is broken{for_now} {moment}: {finding.message}"

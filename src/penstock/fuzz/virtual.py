@@ -32,7 +32,7 @@ MOST_STEPS_TO_OPEN: Final = 100_000
 class VirtualStage(Stage):
     """A network whose controllers run in this process, on a clock of its own."""
 
-    lines_at_once = 100  # whatever is lost with this process, the seed brings back
+    lines_at_once = 1000  # whatever is lost with this process, the seed brings back
 
     def __init__(self, setting: Setting, recorder: Recorder, *, order: str = "fifo", seed: int = 0) -> None:
         if setting.commands:

@@ -18,11 +18,11 @@ from penstock.openflow.messages import (
     PacketIn,
     PacketOut,
 )
-from penstock.world.component import Event
+from penstock.world.component import Event, Port
 from penstock.world.frame import Frame
 from penstock.world.packet import describe
-from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.transition import ACT, TIME, InFlight, Record
+from penstock.world.signals import FABRIC, Carrier, EntryForgotten, FlowModsIgnored, Power, TableLimit
+from penstock.world.transition import ACT, INJECT, TIME, InFlight, Record
 
 _INDENT = "     "
 
@@ -64,6 +64,8 @@ def headline(record: Record) -> str:
         return _action(node, str(what), record)
     if verb == TIME:
         return f"Time passes: it is {int(what) / 1000:g} s at {node}."
+    if verb == INJECT:
+        return _injection(node, what, record)
     channel = f"{node}:{what}"
     if verb == "drop":
         return (
@@ -117,6 +119,21 @@ def _fabric(what: str) -> str:
             return f"{what}."
 
 
+def _injection(node: str, what: Port, record: Record) -> str:
+    """Return what came in from outside the model."""
+    messages = [flight.message for flight in (*record.sends, *record.lost)]
+    message = messages[0] if messages else None
+    match message:
+        case Frame():
+            return f"A frame appears on the wire out of {node}:{what}: {message}."
+        case OpenFlowMessage():
+            return f"{node} says to {what}: {_order(message)}."
+        case TableLimit() | EntryForgotten() | FlowModsIgnored():
+            return f"Something goes wrong inside {what}: {message}."
+        case _:
+            return f"{what} is told from outside: {message}."
+
+
 def _delivery(record: Record) -> str:
     node, message, at = record.node, record.message, record.at
     sender = record.transition.node
@@ -128,16 +145,26 @@ def _delivery(record: Record) -> str:
         case Frame() if any(event.kind == "ignored" for event in record.events):
             return f"{node} gets {message}, which is not for it."
         case Frame():
-            port = at.port if at is not None else "?"
-            return f"{node} gets {message} at port {port}, from {sender}."
+            place = f" at port {at.port}" if at is not None else ""
+            return f"{node} gets {message}{place}, from {sender}."
         case PacketIn():
             return f"Controller {node} handles {sender}'s packet-in: {_handed(message)}."
         case Carrier(port, up):
             return f"{node} notices that its link at port {port} is {'up' if up else 'down'}."
         case Power(on):
             return f"{node} is {'switched on' if on else 'off'}."
+        case TableLimit(None):
+            return f"{node}'s flow tables take as many entries again as it was built for."
+        case TableLimit(entries):
+            return f"{node}'s flow tables take no more than {entries} entries from now on."
+        case EntryForgotten(number):
+            return f"{node} loses its flow entry number {number}, without a word to anybody."
+        case FlowModsIgnored(count):
+            return f"{node} will do nothing about its next {count} flow-mods."
         case OpenFlowMessage():
             return f"{node} handles {sender}'s {_order(message)}."
+        case _ if sender == FABRIC:
+            return f"{node} does as it is told: {message}."
         case _:
             return f"{node} handles {message} from {sender}."
 
@@ -203,6 +230,8 @@ def _event(event: Event) -> str:
 
 def _sent(record: Record, flight: InFlight) -> str:
     message = flight.message
+    if record.transition.verb == INJECT:
+        return ""
     if isinstance(message, Frame):
         if record.transition.verb == ACT:
             return ""

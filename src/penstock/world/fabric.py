@@ -358,7 +358,11 @@ class Fabric:
         places = {self._wire_at[end] for end in before.cut ^ after.cut}
         for node in before.off ^ after.off:
             places.update(self._wires_of.get(node, ()))
-        places.update(self._wire_at[end] for end, _ in (*before.moved, *after.moved))
+        if before.moved or after.moved:
+            was, now = set(before.moved), set(after.moved)
+            # A wire that moved may end at whoever lost or has power; without such it is as it was.
+            moved = was ^ now if before.off == after.off else was | now
+            places.update(self._wire_at[end] for end, _ in moved)
         return [self._wires[place] for place in sorted(places)]
 
     def _in_order(self, ends: Iterable[Endpoint]) -> list[Endpoint]:

@@ -7,14 +7,15 @@ Time is virtual and stands still while transitions are taken; only `advance` and
 a run decides for itself whether a packet is faster than a timeout.
 
 Choosing what happens next never scans the network: the channels that hold messages are kept in
-a sorted list, and a component is asked for its actions, or when something falls due for it, only after
-its state has changed, or the state of one it looks at.  A change of the wiring looks at the wires that
-it touches.  So what a step costs does not depend on how large the network is.
+a sorted list, which is put right only when somebody asks for it, and a component is asked for its
+actions, or when something falls due for it, only after its state has changed, or the state of one it
+looks at.  A change of the wiring looks at the wires that it touches.  So what a step costs does not
+depend on how large the network is.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from random import Random
@@ -52,8 +53,10 @@ class World:
         self._states: list[Any] = [None] * size
         self._queues: list[Queue] = [()] * len(network.channels)
         self._routes: list[Route | None] = []
-        self._loaded: list[int] = []
-        """The channels that hold messages, in order."""
+        self._in_order: list[int] = []
+        """The channels that hold messages, in order, apart from those that turned."""
+        self._turned: set[int] = set()
+        """The channels that were filled or emptied since somebody asked for the order."""
         self._urgent: set[int] = set()
         """The components that must take in a signal of the fabric first."""
         self._actions: list[tuple[Transition, ...]] = [()] * size
@@ -150,14 +153,21 @@ class World:
         state = self._states[self._fabric]
         for action in self.network.fabric.actions(state):
             yield Transition(ACT, FABRIC, action)
-        for channel in self._loaded:
+        for channel in self._loaded():
             yield from self.network.channel_faults(state, channel, self._queues[channel])
+
+    def _loaded(self) -> list[int]:
+        """Return the channels that hold messages, in order."""
+        for channel in self._turned:
+            _mark(self._in_order, channel, bool(self._queues[channel]))
+        self._turned.clear()
+        return self._in_order
 
     def _deliverable(self) -> list[int]:
         """Return the channels whose head can be delivered, in order."""
         if not self._urgent:
-            return self._loaded
-        return [channel for channel in self._loaded if not self._must_wait(channel)]
+            return self._loaded()
+        return [channel for channel in self._loaded() if not self._must_wait(channel)]
 
     def _must_wait(self, channel: int) -> bool:
         route = self._routes[channel]
@@ -193,9 +203,27 @@ class World:
         """Take one enabled transition, given as such or by its text."""
         if isinstance(transition, str):
             transition = self.network.parse(transition)
+        if transition.node == FABRIC and transition.verb == ACT:
+            return self._befall(transition)
         if not self._is_enabled(transition):
             raise PenstockError(self._not_enabled(transition))
         return self._take(transition)
+
+    def deliver(self, channel: Endpoint) -> Record:
+        """Deliver the message at the head of a channel, as `take` does."""
+        place = self.network.outlets.get(channel, -1)
+        if place < 0 or not self._queues[place] or (self._urgent and self._must_wait(place)):
+            raise PenstockError(self._not_enabled(Transition(DELIVER, *channel)))
+        return self._deliver(place)
+
+    def _befall(self, transition: Transition) -> Record:
+        """Have the fabric act; whether it can is found out by trying, since that takes most of the work."""
+        try:
+            return self._take(transition)
+        except ComponentRaised:
+            if self._is_enabled(transition):
+                raise
+        raise PenstockError(self._not_enabled(transition))
 
     def run(self, choose: Choice | Random = first, limit: int | None = None, faults: bool = False) -> int:
         """Take transitions until none is enabled or `limit` is reached, and return how many were taken.
@@ -279,8 +307,8 @@ class World:
         return self._apply(self.network.settle(transition, place, step, self._queues, self._routes, {}))
 
     def _next(self, choose: Choice | Random, faults: bool) -> Transition | None:
-        if choose is first and self._loaded:
-            return self.network.delivery(self._loaded[0])
+        if choose is first and (loaded := self._loaded()):
+            return self.network.delivery(loaded[0])
         if isinstance(choose, Random):
             return self._random(choose, faults)
         transitions = self.enabled() if faults else tuple(self._enabled())
@@ -333,28 +361,31 @@ class World:
         network, states, queues = self.network, self._states, self._queues
         verb, node, what = transition
         if verb == DELIVER:
-            channel = network.outlets[node, what]
-            route = self._routes[channel]
-            if route is not None:
-                self._catch_up(route[0])
-            return self._apply(network.deliver(states, queues, self._routes, channel))
+            return self._deliver(network.outlets[node, what])
         if verb in CHANNEL_FAULTS:
             return self._apply(network.suffer(states, queues, transition))
         self._catch_up(network.places[node])
         return self._apply(network.act(states, queues, self._routes, transition))
 
+    def _deliver(self, channel: int) -> Record:
+        route = self._routes[channel]
+        if route is not None:
+            self._catch_up(route[0])
+        return self._apply(self.network.deliver(self._states, self._queues, self._routes, channel))
+
     # The only places where the run's state changes.
 
     def _apply(self, change: Change) -> Record:
-        if change.state is not self._states[change.node]:
-            self._enter(change.node, change.state)
-        for channel, queue in change.queues.items():
+        node, state, queues, record = change
+        if state is not self._states[node]:
+            self._enter(node, state)
+        for channel, queue in queues.items():
             self._fill(channel, queue)
             if queue and self._collectors:
                 self._collect(channel)
         for observer in self._observers:
-            observer(change.record)
-        return change.record
+            observer(record)
+        return record
 
     def _collect(self, channel: int) -> None:
         """Let a collector take messages out of a channel that leads to it."""
@@ -388,12 +419,15 @@ class World:
                 self._routes[channel] = route
 
     def _fill(self, channel: int, queue: Queue) -> None:
-        if bool(queue) != bool(self._queues[channel]):
-            _mark(self._loaded, channel, bool(queue))
+        if not queue or not self._queues[channel]:
+            self._turned.add(channel)
         self._queues[channel] = queue
         if channel < self._fabric:
             # The channels of the fabric's signals come first, in the order of the components.
-            (self._urgent.add if is_urgent(queue) else self._urgent.discard)(channel)
+            if queue and is_urgent(queue):
+                self._urgent.add(channel)
+            else:
+                self._urgent.discard(channel)
 
 
 def _mark(places: list[int], place: int, present: bool) -> None:
@@ -401,6 +435,6 @@ def _mark(places: list[int], place: int, present: bool) -> None:
     index = bisect_left(places, place)
     found = index < len(places) and places[index] == place
     if present and not found:
-        insort(places, place)
+        places.insert(index, place)
     elif found and not present:
         del places[index]

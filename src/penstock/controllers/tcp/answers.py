@@ -1,22 +1,25 @@
 """Whether controllers answer: each question is an echo request, due within a time.
 
-A question that we ourselves made pointless, by hanging up, is withdrawn; one on which the controller hung
-up, or that it let lie, counts as unanswered.
+The time is the session's own, which stands still while the controller is not listened to.  A question that
+we ourselves made pointless, by hanging up or by not listening in the end, is withdrawn; one on which the
+controller hung up, or that it let lie, counts as unanswered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import NamedTuple
 
 from penstock.controllers.tcp.line import Line
+from penstock.controllers.tcp.session import ControlSession
 
 
 class _Question(NamedTuple):
     after: str
     line: str
+    session: ControlSession
     due: float
+    """By the session's clock."""
 
 
 class Answers:
@@ -32,9 +35,10 @@ class Answers:
 
     def ask(self, line: Line, after: str) -> None:
         """Ask on a line whether the controller has heard what we sent before."""
-        if line.session is not None:
-            answer = line.session.ask()
-            self._open[answer] = _Question(after, line.name, time.monotonic() + self._limit_s)
+        session = line.session
+        if session is not None:
+            answer = session.ask()
+            self._open[answer] = _Question(after, line.name, session, session.listened_s() + self._limit_s)
             answer.add_done_callback(self._note)
 
     def _note(self, answer: asyncio.Future[bool]) -> None:
@@ -54,9 +58,8 @@ class Answers:
 
     def expire(self) -> None:
         """Count those as unanswered whose time is over."""
-        now = time.monotonic()
         for answer, question in list(self._open.items()):
-            if now > question.due:
+            if question.session.listened_s() > question.due:
                 del self._open[answer]
                 self._miss(question)
 
@@ -65,5 +68,6 @@ class Answers:
         if self._open:
             await asyncio.wait(set(self._open), timeout=min(limit_s, self._limit_s))
         for question in self._open.values():
-            self._miss(question)
+            if not question.session.is_paused:
+                self._miss(question)
         self._open.clear()

@@ -4,9 +4,13 @@ Between Penstock and the command stands a `supervisor`, so that nothing is left 
 not the command, nor what it has started, not even when Penstock itself is killed.  Should the supervisor be
 killed, Penstock kills what it had under it, found by a mark in the environment.
 
+The command finds the programs beside our own interpreter first, so that `python` is the one that has
+Penstock.
+
 What the command prints is written to a file line by line and told to whoever wants to know; the last
-lines are kept, because the reason for a failure is most often there.  When a controller listens is read
-from the kernel's tables (see `ports`), not tried.
+lines are kept, because the reason for a failure is most often there.  Should the file not take any more,
+that is told as if the command had printed it, and the file is left as it is.  When a controller listens is
+read from the kernel's tables (see `ports`), not tried.
 
 Linux only: other systems have no way to adopt and find all of a command's processes.
 """
@@ -149,7 +153,10 @@ class ControllerProcess:
         program = self.program
         self._mark = secrets.token_hex(8)
         if self._log_path is not None:
-            self._log = self._log_path.open("ab", buffering=0)
+            try:
+                self._log = self._log_path.open("ab")
+            except OSError as error:
+                raise PenstockError(_unwritable(self._log_path, error)) from None
         (report, reporting), (output, printing) = os.pipe(), os.pipe()
         with contextlib.suppress(OSError):
             # A controller should not have to wait for us to read what it prints.
@@ -164,7 +171,7 @@ class ControllerProcess:
                 pass_fds=(reporting,),
                 start_new_session=True,
                 cwd=program.folder,
-                env=os.environ | {"PYTHONUNBUFFERED": "1"} | dict(program.environment) | {_MARK: self._mark},
+                env=_surroundings() | dict(program.environment) | {_MARK: self._mark},
             )
         except BaseException:
             os.close(report)
@@ -214,9 +221,7 @@ class ControllerProcess:
             await process.wait()
         finally:
             reading.cancel()
-            if self._log is not None:
-                self._log.close()
-                self._log = None
+            self._close_log()
         if self._on_end is not None and self._has_listened:
             self._on_end()
 
@@ -224,12 +229,29 @@ class ControllerProcess:
         async with _reader(output) as printed:
             begun = b""
             while data := await printed.read(1 << 16):
-                if self._log is not None:
-                    self._log.write(data)
+                self._keep(data)
                 *lines, begun = (begun + data).split(b"\n")
                 for line in lines:
                     self._tell(line)
             self._tell(begun)
+
+    def _keep(self, data: bytes) -> None:
+        """Put into the file what was printed, while the file takes it."""
+        if self._log is None or self._log_path is None:
+            return
+        try:
+            self._log.write(data)
+            self._log.flush()
+        except OSError as error:
+            self._close_log()
+            self._tell(_unwritable(self._log_path, error).encode())
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            # What the file did not take before it does not take now either.
+            with contextlib.suppress(OSError):
+                self._log.close()
+            self._log = None
 
     def _tell(self, line: bytes) -> None:
         text = line.decode(errors="replace").rstrip()[:_LONGEST]
@@ -258,11 +280,6 @@ class ControllerProcess:
         await self._settled()
         if self._supervisor is not None and self._supervisor.stdin is not None:
             self._supervisor.stdin.close()
-
-    async def restart(self) -> None:
-        """Kill the command if it runs, and start it on the same port."""
-        await self.kill()
-        await self.start()
 
     def _order(self, letter: bytes) -> None:
         if self.running and self._supervisor is not None and self._supervisor.stdin is not None:
@@ -301,6 +318,16 @@ async def _reader(descriptor: int) -> AsyncIterator[asyncio.StreamReader]:
             yield stream
         finally:
             transport.close()
+
+
+def _surroundings() -> dict[str, str]:
+    """Return the environment of a command, before the user adds to it."""
+    folders = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
+    return os.environ | {"PYTHONUNBUFFERED": "1", "PATH": os.pathsep.join(folders)}
+
+
+def _unwritable(path: Path, error: OSError) -> str:
+    return f"The log cannot be written to {path}: {error.strerror}."
 
 
 def _sweep(mark: str) -> None:

@@ -8,6 +8,10 @@ once the greeting reaches it; its refusal is the last thing that is sent.
 Echo requests serve twice.  After a silence the session asks whether anybody is there, and gives up without
 an answer; and whoever drives the network may `ask` at any moment, to learn when the controller has taken in
 everything sent before.  Their answers never reach the switch, which did not ask.
+
+Neither side can make the other's memory grow for long.  A controller that lets `MOST_UNREAD` bytes lie is
+hung up on; one that says more than the switch can take in is not listened to for a while (`pause`), and the
+session's clock, by which silences are measured, stands still meanwhile.
 """
 
 from __future__ import annotations
@@ -29,6 +33,12 @@ from penstock.openflow.wire.hello import HELLO_TYPE
 ERROR_TYPE: Final = 1
 QUOTED: Final = 64
 """How many bytes of a refused message go into the error."""
+
+MOST_UNREAD: Final = 16_000_000
+"""How many bytes may wait to be read by a controller, beside what the kernel holds for it."""
+
+_LINGERING: Final = 1 << 16
+"""With how many unread bytes a connection may stay after we have hung up, until somebody reads them."""
 
 _HELLO_FAILED: Final = 0
 _OWN_XIDS: Final = 0xFE000000
@@ -76,6 +86,10 @@ class ControlSession(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._heard, self._probed = 0.0, False
         """When anything was heard last, and whether we have asked since."""
+        self._paused_at: float | None = None
+        self._unheeded_s = 0.0
+        """For how long nobody listened, before the present pause."""
+        self._giving_up = False
         self._asked: dict[int, asyncio.Future[bool]] = {}
         self._questions = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -85,13 +99,42 @@ class ControlSession(asyncio.Protocol):
         """Whether anything can be sent."""
         return self._transport is not None
 
+    # Listening.
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the controller is not listened to at present."""
+        return self._paused_at is not None
+
+    def listened_s(self) -> float:
+        """Return the session's clock: the seconds in which the controller could have been heard."""
+        now = self._loop.time() if self._paused_at is None else self._paused_at
+        return now - self._unheeded_s
+
+    def pause(self) -> None:
+        """Listen no more until `resume`; what the controller says waits in the kernel, and then with it."""
+        if self._transport is not None and self._paused_at is None:
+            self._paused_at = self._loop.time()
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Listen again."""
+        if self._transport is not None and self._paused_at is not None:
+            self._unheeded_s += self._loop.time() - self._paused_at
+            self._paused_at = None
+            self._transport.resume_reading()
+
     # Sending.
 
     def send(self, message: OpenFlowMessage) -> None:
         """Send a message; a refused greeting is the end of the session."""
-        if self._transport is None:
+        if self._transport is None or self._giving_up:
             return
         self._transport.write(encode(message, self.version))
+        if self._transport.get_write_buffer_size() > MOST_UNREAD:
+            # Not at once: whoever sends is in the midst of a step.
+            self._giving_up = True
+            self._loop.call_soon(self.close, "does not read what it is sent")
         if isinstance(message, Error) and message.type == _HELLO_FAILED:
             self.close(f"speaks {self._spoken()}, the switches {_version_text(self.version)}")
 
@@ -115,7 +158,10 @@ class ControlSession(asyncio.Protocol):
         transport, self._transport = self._transport, None
         if self._timer is not None:
             self._timer.cancel()
-        transport.close()
+        if transport.get_write_buffer_size() > _LINGERING:
+            transport.abort()
+        else:
+            transport.close()
         for answer in self._asked.values():
             if not answer.done():
                 answer.set_result(False)
@@ -131,7 +177,7 @@ class ControlSession(asyncio.Protocol):
         plain = transport.get_extra_info("socket")
         if plain is not None and plain.family in (socket.AF_INET, socket.AF_INET6):
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._heard = self._loop.time()
+        self._heard = self.listened_s()
         self._timer = self._loop.call_later(self._patience.greeting_s, self._expect_greeting)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -146,7 +192,7 @@ class ControlSession(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; every message that is whole goes on its way."""
-        self._heard, self._probed = self._loop.time(), False
+        self._heard, self._probed = self.listened_s(), False
         if self.greeting is None and len(self._first) < HEADER.size:
             self._first = (self._first + data)[: HEADER.size]
             if not _may_begin(self._first):
@@ -214,7 +260,7 @@ class ControlSession(asyncio.Protocol):
     def _look_after(self) -> None:
         """Ask after a silence, once; hang up when even that gets no answer."""
         idle, last = self._patience.idle_s, self._patience.idle_s + self._patience.dead_s
-        silence = self._loop.time() - self._heard
+        silence = self.listened_s() - self._heard
         if silence >= last:
             self.close(f"answered nothing for {silence:.1f} seconds")
             return

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from penstock.explore.search import Outcome, Search
 from penstock.explore.strategies.guide import Guide
@@ -23,7 +24,7 @@ from penstock.explore.tables import Entry, taken
 Price = Callable[[int, Options, int], list[tuple[int, Entry]]]
 """What is taken in a state, given its options and the set of those picked: each with its price, in order."""
 
-_LOOKS = 256
+LOOKS: Final = 256
 """How many transitions are taken between two looks at the clock."""
 
 Branch = tuple[int, int, int, Entry]
@@ -76,7 +77,7 @@ def _visit(search: Search, guide: Guide, price: Price, most: int | None, transit
                 outcome.stopped_by = spent(transitions)
                 return
             outcome.transitions += 1
-            if outcome.transitions % _LOOKS == 0:
+            if outcome.transitions % LOOKS == 0:
                 search.tick()
             after = taken(state, difference, ops)
             after_key = after if key_of is None else key_of(after)

@@ -28,7 +28,7 @@ from penstock.explore.strategies.random_walks import RandomWalks
 from penstock.explore.strategies.unusual import Unusual
 from penstock.loading import load_object
 from penstock.properties.base import Property
-from penstock.tables import Table, made_from
+from penstock.tables import made_from
 
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     kind.name: kind
@@ -56,6 +56,11 @@ class Plan:
     def ordering(self) -> Ordering | None:
         """What decides which state comes next, if not the scenario's order."""
         return next((each for each in self.strategies if isinstance(each, Ordering)), None)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the states that were visited are remembered."""
+        return self.ordering is None or self.ordering.remembers
 
     def watchers(self) -> tuple[Property, ...]:
         """Return what the strategies must remember of a run, for `Cells` to keep."""
@@ -85,7 +90,7 @@ class Plan:
             outcome.stopped_by = f"the limits of {' and '.join(limiting)}"
 
 
-def plan_of(given: Sequence[str | Table | Strategy], folder: Path) -> Plan:
+def plan_of(given: Sequence[object], folder: Path) -> Plan:
     """Return the plan that names and tables of strategies describe; files are looked for in a folder."""
     made = tuple(each if isinstance(each, Strategy) else _strategy(each, folder) for each in given)
     names = [each.name for each in made]
@@ -100,9 +105,16 @@ def plan_of(given: Sequence[str | Table | Strategy], folder: Path) -> Plan:
     return Plan(made)
 
 
-def _strategy(given: str | Table, folder: Path) -> Strategy:
-    options: dict[str, Any] = _spelt(given) if isinstance(given, str) else dict(given)
-    name = options.pop("name", None)
+def _strategy(given: object, folder: Path) -> Strategy:
+    if isinstance(given, str):
+        options = _spelt(given)
+    elif isinstance(given, Mapping):
+        options = dict(given)
+    else:
+        raise PenstockError(f"{given!r} is no strategy: write its name, or a table with name and options.")
+    if "name" not in options:
+        raise PenstockError(f'The strategy {options!r} has no name: write name = "…" into its table.')
+    name = options.pop("name")
     kind = STRATEGIES.get(name) if isinstance(name, str) else None
     if kind is None:
         near = difflib.get_close_matches(str(name), STRATEGIES, 1)
@@ -121,5 +133,7 @@ def _spelt(text: str) -> dict[str, Any]:
         key, equals, value = part.partition("=")
         if not equals:
             raise PenstockError(f"{part!r} in the strategy {text!r} is no option: write {name}:key=value.")
+        if key in options:
+            raise PenstockError(f"The option {key!r} stands twice in the strategy {text!r}: give it once.")
         options[key] = int(value) if value.removeprefix("-").isdecimal() else value
     return options

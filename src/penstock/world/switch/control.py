@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from penstock.errors import PenstockError
@@ -208,15 +209,16 @@ def _packet_out(turn: Turn, message: PacketOut) -> None:
         frame = _buffered(turn, message.buffer_id).frame
     else:
         frame = Frame(message.data, message.tag)
-    check_actions(turn, message.actions, _match_of(frame))
+    check_actions(turn, message.actions, _match_of(frame.data))
     if message.buffer_id != NO_BUFFER:
         turn.change(buffers=turn.state.buffers.without(message.buffer_id))
     pipeline.send_out(turn, frame, in_port, message.actions)
 
 
-def _match_of(frame: Frame) -> Match:
+@lru_cache(maxsize=4096)
+def _match_of(frame: bytes) -> Match:
     """Return the match of exactly this packet: what its actions may rely on."""
-    fields = read(frame.data).fields
+    fields = read(frame).fields
     known = ("eth_type", "ip_proto", "icmpv6_type", "vlan_vid")
     return Match.of(**{name: fields[name] for name in known if name in fields})
 

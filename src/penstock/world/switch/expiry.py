@@ -64,4 +64,4 @@ def _due(turn: Turn, number: int, entry: FlowEntry) -> tuple[int, FlowRemovedRea
 
 
 def _idle_end(turn: Turn, number: int, entry: FlowEntry) -> int:
-    return turn.usage_of(number, entry).used + entry.idle_timeout * 1000
+    return turn.last_used(number, entry) + entry.idle_timeout * 1000

@@ -38,7 +38,10 @@ from penstock.world.switch.turn import Turn, outputs_to
 
 _KNOWN_FLAGS = {V10: 0b111}
 _EVERY_BIT = 0xFFFFFFFFFFFFFFFF
+_COMMANDS = frozenset(map(int, FlowCommand))
 _DELETES = (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
+_CHECK_OVERLAP = int(FlowFlag.CHECK_OVERLAP)
+_RESET_COUNTS = int(FlowFlag.RESET_COUNTS)
 _LAST_PHYSICAL = 0xFF00
 _METER_DELETE = 4
 """A reason of 1.4: under 1.3 it can be asked for, and is told as a deletion."""
@@ -53,10 +56,14 @@ _ORDER = (
     ExperimenterInstruction,
 )
 
+_NO_ACTIONS = (ApplyActions(()), WriteActions(()))
+
 
 def apply(turn: Turn, message: FlowMod) -> None:
     """Carry out a flow-mod or refuse it."""
-    message = replace(message, instructions=_in_order(message.instructions))
+    instructions = _in_order(message.instructions)
+    if instructions != message.instructions:
+        message = replace(message, instructions=instructions)
     _check(turn, message)
     if message.command == FlowCommand.ADD:
         _add(turn, message)
@@ -72,7 +79,7 @@ def _check(turn: Turn, message: FlowMod) -> None:
         raise Refused(Refusal.FLOW_BAD_TABLE_ID, "only a delete may name all tables")
     if _LAST_PHYSICAL <= message.out_port < PortNo.MAX:
         raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{message.out_port:#x} is no port's number")
-    if message.command not in tuple(FlowCommand):
+    if message.command not in _COMMANDS:
         raise Refused(Refusal.FLOW_BAD_COMMAND, f"there is no flow-mod command {message.command}")
     check_forms(message.instructions)
     if message.flags & ~_KNOWN_FLAGS.get(turn.version, 0b11111):
@@ -100,8 +107,10 @@ def _check_table(turn: Turn, message: FlowMod) -> None:
 
 def _in_order(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
     """Return instructions in the order they are carried out; applying no actions is none."""
-    kept = [i for i in instructions if i not in (ApplyActions(()), WriteActions(()))]
-    return tuple(sorted(kept, key=lambda instruction: _ORDER.index(type(instruction))))
+    kept = [i for i in instructions if i not in _NO_ACTIONS]
+    if len(kept) > 1:
+        kept.sort(key=lambda instruction: _ORDER.index(type(instruction)))
+    return tuple(kept)
 
 
 def _first_table(turn: Turn, message: FlowMod) -> int:
@@ -136,7 +145,7 @@ def _add(turn: Turn, message: FlowMod) -> None:
     now = turn.state.now
     old = table.find(message.priority, message.match)
     if old is None:
-        if message.flags & FlowFlag.CHECK_OVERLAP and table.overlapping(message.priority, message.match):
+        if message.flags & _CHECK_OVERLAP and table.overlapping(message.priority, message.match):
             raise Refused(Refusal.FLOW_OVERLAP, "another entry of this priority overlaps")
         size = turn.table_size
         if size is not None and len(table) >= size:
@@ -162,7 +171,7 @@ def _resets(turn: Turn, message: FlowMod) -> bool:
     """Tell whether counters start anew: always on a 1.0 add, else by flag."""
     if turn.version == V10:
         return message.command == FlowCommand.ADD
-    return bool(message.flags & FlowFlag.RESET_COUNTS)
+    return bool(message.flags & _RESET_COUNTS)
 
 
 def _hand_over_usage(turn: Turn, table: int, old: FlowEntry, entry: FlowEntry, *, keep: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from penstock.openflow.fields import BY_NAME
@@ -30,14 +31,14 @@ def send_packet_in(
     Only a packet that is kept in a buffer is cut short.
     """
     packet.find_layers()
-    data = bytes(packet.data)
+    data = packet.frame().data
 
     def wants(session: Session) -> bool:
         return session.wants(session.packet_in, reason)
 
     if not any(wants(session) for session in turn.state.sessions.values()):
         return
-    buffer_id = _buffer(turn, Frame(data, packet.tag), packet.in_port) if max_len != NO_MAX_LEN else NO_BUFFER
+    buffer_id = _buffer(turn, packet.frame(), packet.in_port) if max_len != NO_MAX_LEN else NO_BUFFER
 
     def message(session: Session) -> PacketIn:
         limit = session.miss_send_len if max_len is None else max_len
@@ -45,7 +46,9 @@ def send_packet_in(
             buffer_id=buffer_id,
             total_len=len(data),
             reason=reason,
-            match=_pipeline_fields(packet),
+            match=_pipeline_fields(
+                packet.in_port, packet.fields.get("metadata", 0), packet.fields.get("tunnel_id", 0)
+            ),
             data=data if buffer_id == NO_BUFFER else data[:limit],
             table_id=table,
             cookie=entry.cookie if entry is not None else NO_COOKIE,
@@ -55,9 +58,10 @@ def send_packet_in(
     turn.tell(wants, message)
 
 
-def _pipeline_fields(packet: Packet) -> Match:
-    found = {name: packet.fields.get(name, 0) for name in ("metadata", "tunnel_id")}
-    seen = {"in_port": packet.in_port} | {name: value for name, value in found.items() if value}
+@lru_cache(maxsize=4096)
+def _pipeline_fields(in_port: int, metadata: int, tunnel_id: int) -> Match:
+    found = {"metadata": metadata, "tunnel_id": tunnel_id}
+    seen = {"in_port": in_port} | {name: value for name, value in found.items() if value}
     return Match(tuple(Term(name, value, BY_NAME[name].full) for name, value in seen.items()))
 
 

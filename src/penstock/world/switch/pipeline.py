@@ -81,6 +81,13 @@ _SETTERS: Final = (SetField, SetNwTtl, SetMplsTtl, SetQueue, SetVlanVid, SetVlan
 _LINK_FIELDS: Final = frozenset({"eth_src", "eth_dst", "vlan_vid", "vlan_pcp", "metadata", "tunnel_id"})
 
 
+# As plain numbers, because they are looked at for every packet.
+_NO_RECV: Final = int(PortConfig.NO_RECV)
+_NO_RECV_STP: Final = int(PortConfig.NO_RECV_STP)
+_NO_FLOOD: Final = int(PortConfig.NO_FLOOD)
+_NO_FWD: Final = int(PortConfig.NO_FWD)
+_ALL: Final = int(PortNo.ALL)
+
 MOST_BUCKETS: Final = 16_384
 """How many buckets one packet may go through; groups of groups could ask for any number."""
 
@@ -143,7 +150,7 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
         turn.note("dropped", frame.tag, in_port, "the port is down")
         return
     turn.count_port(in_port, rx_packets=1, rx_bytes=len(frame.data))
-    journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data))
+    journey = _Journey(Packet.of(frame, in_port), len(frame.data))
     if _does_not_receive(status, journey.packet):
         if _is_dropped_fragment(turn, journey.packet):
             _count_table(turn, 0, matched=True)
@@ -163,7 +170,7 @@ def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]
         turn.note("dropped", frame.tag, in_port, "it is too short for a frame")
         return
     status = turn.state.ports.get(in_port)
-    journey = _Journey(Packet(frame.data, in_port, frame.tag), len(frame.data), by_rule=False)
+    journey = _Journey(Packet.of(frame, in_port), len(frame.data), by_rule=False)
     if status is not None and _does_not_receive(status, journey.packet):
         turn.note("dropped", frame.tag, in_port, "the port does not receive")
         return
@@ -177,8 +184,7 @@ def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]
 
 def resend(turn: Turn, kept: Buffered) -> None:
     """Send a buffered packet through the tables again, as after a flow-mod that names it."""
-    data = kept.frame.data
-    journey = _Journey(Packet(data, kept.in_port, kept.frame.tag), len(data))
+    journey = _Journey(Packet.of(kept.frame, kept.in_port), len(kept.frame.data))
     try:
         _finish(turn, journey, lambda: _enter_tables(turn, journey))
     except _NotForwarded:
@@ -187,9 +193,11 @@ def resend(turn: Turn, kept: Buffered) -> None:
 
 def _does_not_receive(status: PortStatus, packet: Packet) -> bool:
     """Tell whether a port is configured not to take a packet; the spanning tree's have their own bit."""
+    if not status.config:
+        return False
     to_bridges = packet.fields.get("eth_dst", 0) == SPANNING_TREE
     spanning_tree = to_bridges and packet.ethertype == NOT_ETHERNET_II
-    return bool(status.config & (PortConfig.NO_RECV_STP if spanning_tree else PortConfig.NO_RECV))
+    return bool(status.config & (_NO_RECV_STP if spanning_tree else _NO_RECV))
 
 
 def _finish(turn: Turn, journey: _Journey, work: Callable[[], None]) -> None:
@@ -304,7 +312,7 @@ def in_order(action_set: list[Action]) -> list[Action]:
 
 
 def _run_action_set(turn: Turn, journey: _Journey) -> None:
-    actions = tuple(in_order(journey.action_set))
+    actions = tuple(in_order(journey.action_set)) if journey.action_set else ()
     journey.action_set, journey.by_rule = [], False
     _perform(turn, journey, actions)
 
@@ -409,7 +417,7 @@ def _output(turn: Turn, journey: _Journey, port: int, max_len: int) -> None:
             _emit(turn, packet, packet.in_port)
         case PortNo.FLOOD | PortNo.ALL:
             for number in turn.state.ports:
-                flooded = port == PortNo.ALL or not turn.port_status(number).config & PortConfig.NO_FLOOD
+                flooded = port == _ALL or not turn.port_status(number).config & _NO_FLOOD
                 if number != packet.in_port and flooded:
                     _emit(turn, packet, number)
         case PortNo.TABLE:
@@ -443,13 +451,13 @@ def _reason_to_send(turn: Turn, journey: _Journey) -> PacketInReason:
 def _emit(turn: Turn, packet: Packet, port: int) -> None:
     """Put a packet on a wire, if the port is there and forwards."""
     status = turn.state.ports.get(port)
-    if status is None or status.config & PortConfig.NO_FWD:
+    if status is None or status.config & _NO_FWD:
         return
     packet.settle()
     if not status.usable or len(packet.data) < SHORTEST_FRAME:
         return
     turn.count_port(port, tx_packets=1, tx_bytes=len(packet.data))
-    turn.send_frame(port, Frame(bytes(packet.data), packet.tag))
+    turn.send_frame(port, packet.frame())
 
 
 def _group(turn: Turn, journey: _Journey, group_id: int) -> None:

@@ -24,6 +24,7 @@ from penstock.openflow.fields import (
     IP_UDP,
     VID_PRESENT,
 )
+from penstock.world.frame import Frame
 from penstock.world.switch.checksum import adjusted, crc32c
 from penstock.world.switch.headers import (
     ARP_TYPES,
@@ -85,6 +86,7 @@ class Packet:
 
     __slots__ = (
         "_end",
+        "_frame",
         "_network",
         "_real",
         "_real_tags",
@@ -103,10 +105,29 @@ class Packet:
         self.data = bytearray(data)
         self.in_port = in_port
         self.tag = tag
-        self._read({"in_port": in_port})
+        self._frame: Frame | None = None
+        self._read(data, {"in_port": in_port})
 
-    def _read(self, kept: dict[str, int]) -> None:
-        headers = read(bytes(self.data))
+    @classmethod
+    def of(cls, frame: Frame, in_port: int) -> Packet:
+        """Return the packet that a frame brings in by a port."""
+        packet = cls(frame.data, in_port, frame.tag)
+        packet._frame = frame
+        return packet
+
+    def frame(self) -> Frame:
+        """Return the packet as it goes on a wire.
+
+        As long as its bytes do not change this is one object, so that whoever follows many frames may
+        know it again.
+        """
+        frame = self._frame
+        if frame is None or frame.data != self.data:
+            frame = self._frame = Frame(bytes(self.data), self.tag)
+        return frame
+
+    def _read(self, data: bytes, kept: dict[str, int]) -> None:
+        headers = read(data)
         self.fields = {**headers.fields, **kept}
         self.fragment = headers.fragment
         self._real_tags = self._tags = _tags_in_sight(self.data) if "vlan_vid" in headers.fields else ()
@@ -117,7 +138,8 @@ class Packet:
     def look_afresh(self) -> None:
         """Forget what was known of the packet but for where it came from, and read it again."""
         self.settle()
-        self._read({name: self.fields.get(name, 0) for name in ("in_port", "metadata", "tunnel_id")})
+        kept = {name: self.fields.get(name, 0) for name in ("in_port", "metadata", "tunnel_id")}
+        self._read(bytes(self.data), kept)
 
     def find_layers(self) -> None:
         """Look where the layers begin in the bytes, as happens when a packet is shown to a controller.
@@ -125,7 +147,7 @@ class Packet:
         Under a second tag nothing is found; what is then written to layers goes where they seem to be.
         """
         self.settle()
-        headers = read(bytes(self.data))
+        headers = read(self.frame().data)
         self._network, self._transport, self._end = headers.network, headers.transport, headers.end
 
     def copy(self) -> Packet:
@@ -134,6 +156,7 @@ class Packet:
         twin.data = bytearray(self.data)
         twin.fields = dict(self.fields)
         twin.fragment, twin.in_port, twin.tag = self.fragment, self.in_port, self.tag
+        twin._frame = self._frame
         twin.label_popped, twin._tags, twin._real_tags = self.label_popped, self._tags, self._real_tags
         twin._real, twin._stack = self._real, self._stack
         twin._network, twin._transport, twin._end = self._network, self._transport, self._end

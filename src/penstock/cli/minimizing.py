@@ -1,0 +1,131 @@
+"""`penstock replay` and `penstock minimize`: run a trace again, and find the few inputs that matter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+
+from penstock.cli.output import Live, print_replay, printable, replay_as_json
+from penstock.minimize.ddmin import Minimal, NotReproducedError, minimise
+from penstock.minimize.progress import Progress, Step
+from penstock.minimize.reproducers import reproducer_of
+from penstock.minimize.script import load_script, trace_file
+from penstock.minimize.writing import story_of, summary, write_minimal
+from penstock.replay import Replay, replay
+
+FOUND: Final = 1
+NOT_REPRODUCED: Final = 3
+
+
+def run_replay(trace: Path, *, tries: int, as_json: bool) -> int:
+    """Run a trace again, print how it went, and return the exit status."""
+    result = replay(trace, tries=tries)
+    if as_json:
+        click.echo(_replay_as_json(result))
+    elif result.inputs or result.lines:
+        for text in _replay_lines(result):
+            click.echo(printable(text))
+    else:
+        print_replay(result)
+    if result.reproduced:
+        return FOUND
+    return NOT_REPRODUCED if result.diverged is not None or result.property else 0
+
+
+def _replay_as_json(result: Replay) -> str:
+    found = json.loads(replay_as_json(result))
+    if result.inputs or result.lines:
+        found |= {"steps": result.lines, "inputs": len(result.inputs), "tries": result.tries}
+    return json.dumps(found)
+
+
+def _replay_lines(result: Replay) -> Iterator[str]:
+    """Yield how a replay of a fuzzing run went."""
+    if result.diverged is not None:
+        yield f"The replay differs from the trace at line {result.diverged}: {result.difference}."
+    elif result.lines:
+        yield f"All {result.lines:,} lines came out the same, after {len(result.inputs):,} inputs."
+    if result.reproduced:
+        often = f" (in try {result.tries})" if result.tries > 1 else ""
+        yield f"  ✗  {result.property} is broken again{often}: {result.message}"
+    elif result.property:
+        yield f"{result.property} was not broken this time."
+
+
+class _Shown(Live):
+    """A line of progress on the terminal, while a minimisation runs."""
+
+    def tell(self, step: Step, original: int) -> None:
+        """Show how far the minimisation is."""
+        if self._status is not None:
+            self._status.update(
+                f"{step.phase}: {original:,} → {step.size:,} inputs, {step.number:,} replays, "
+                f"{step.seconds:.1f} s; tried {step.inputs:,}"
+            )
+
+
+def run_minimize(
+    trace: Path,
+    output: Path | None,
+    *,
+    tries: int,
+    shortest: bool,
+    wide: bool,
+    invariant: str | None,
+    as_json: bool,
+) -> int:
+    """Minimise a trace, write and print what is left, and return the exit status."""
+    script = load_script(trace, invariant=invariant)
+    folder = output if output is not None else _folder_of(trace_file(trace))
+    reproducer = reproducer_of(script, wide=wide)
+    try:
+        with _Shown(quiet=as_json) as shown:
+            watch = partial(shown.tell, original=len(script.inputs))
+            minimal = minimise(script, reproducer, progress=watch, folder=folder, tries=tries)
+            if shortest:
+                from penstock.minimize.shortest import shortest as search
+
+                minimal = search(minimal, reproducer, progress=Progress(script.digest(), folder, watch))
+    except NotReproducedError as error:
+        click.echo(json.dumps({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
+        return NOT_REPRODUCED
+    where = write_minimal(folder, minimal, reproducer, tries=minimal.tries)
+    if as_json:
+        click.echo(json.dumps({**summary(minimal), "folder": str(where)}))
+    else:
+        for text in _minimal_lines(minimal, where):
+            click.echo(printable(text))
+    return FOUND
+
+
+def _folder_of(trace: Path) -> Path:
+    """Return where the minimisation of a trace goes: into its run's folder, or beside it."""
+    return trace.parent if trace.name == "trace.jsonl" else trace.with_suffix("")
+
+
+def _minimal_lines(minimal: Minimal, where: Path) -> Iterator[str]:
+    """Yield a minimal sequence and what it took, as text."""
+    yield from story_of(minimal)
+    violation = minimal.script.violation
+    assert violation is not None, "a minimal sequence violates something"
+    yield f"  ✗  {violation.invariant} is broken: {minimal.message}"
+    yield ""
+    resumed = f", {minimal.resumed:,} of them from before" if minimal.resumed else ""
+    yield (
+        f"{minimal.original:,} inputs became {minimal.size:,}, of which none can be left out, "
+        f"in {minimal.replays:,} replays{resumed} and {minimal.seconds:.1f} s."
+    )
+    if minimal.tries > 1:
+        yield (
+            f"Each sequence was tried up to {minimal.tries} times; at a chance of {minimal.chance:.2f} "
+            f"for a replay to show the violation, one was overlooked with a probability of "
+            f"{minimal.missing:.3f}."
+        )
+    if minimal.proof:
+        yield minimal.proof
+    yield f"Replay it with: penstock replay {where}"

@@ -1,0 +1,198 @@
+"""Replays of what a search or a random walk found: a world, its properties, and no time at all.
+
+What hosts and the fabric did are the inputs; deliveries, and what switches and controllers do by
+themselves, follow (see `following`).  After the last input everything arrives and every controller and
+switch does what it still has to do.  Properties that judge a network at rest do so then.  A host that
+could still say something need not: unlike a search, which asks whether *anything* can still happen, a
+replay takes hosts that are left out to be silent for good.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from penstock.building import Built
+from penstock.check import states_of
+from penstock.errors import PenstockError
+from penstock.minimize.following import Following, Texts
+from penstock.minimize.reproducing import Attempt
+from penstock.minimize.script import Cue, Script, Violation, searched
+from penstock.properties.watch import Watch
+from penstock.trace import Verdict, lines_of, write_trace
+from penstock.world.component import Endpoint, Message
+from penstock.world.hosts import Host
+from penstock.world.transition import ACT, DELIVER, Record, Transition
+from penstock.world.world import World
+
+MOST_STEPS_TO_REST: Final = 10_000
+"""How many steps a network may take to come to rest."""
+
+
+def is_quiet(world: World) -> bool:
+    """Tell whether nothing can happen any more but what hosts, or the fabric, would begin."""
+    return next(_pending(world), None) is None
+
+
+def _pending(world: World) -> Iterator[Endpoint | str]:
+    for transition in world.deliveries():
+        yield Endpoint(transition.node, transition.what)
+    for made in world.network.components[:-1]:
+        if not isinstance(made, Host):
+            for action in made.actions(world.state(made.name)):
+                yield str(Transition(ACT, made.name, action))
+
+
+class CheckGround:
+    """A world on which a script is followed, with its properties watching."""
+
+    def __init__(self, built: Built) -> None:
+        self.world = World(built.network)
+        self.world.restore(built.start)
+        self.watch = Watch(built.network, built.properties)
+        self.records: list[Record] = []
+        self.watch.begin(states_of(self.world))
+
+    def take(self, transition: Transition | str) -> None:
+        """Take a transition, and let the properties see it."""
+        record = self.world.take(transition)
+        self.records.append(record)
+        self.watch.observe(record, states_of(self.world))
+
+    def queue(self, channel: Endpoint) -> tuple[Message, ...]:
+        """Return what is under way on a channel."""
+        if channel not in self.world.network.outlets:
+            return ()
+        return self.world.queue(channel)
+
+    def pending(self) -> Iterator[Endpoint | str]:
+        """Return the channels that can deliver, and what switches and controllers can do by themselves."""
+        return _pending(self.world)
+
+    def deliver(self, channel: Endpoint) -> None:
+        """Deliver the head of a channel."""
+        self.take(Transition(DELIVER, *channel))
+
+    def act(self, action: str) -> None:
+        """Have a component do something."""
+        self.take(action)
+
+    def rest(self) -> bool:
+        """Let everything happen but what hosts would begin, then judge; tell whether it came to rest."""
+        for _ in range(MOST_STEPS_TO_REST):
+            turn = next(self.pending(), None)
+            if turn is None:
+                self.watch.at_rest(states_of(self.world))
+                return True
+            self.act(turn) if isinstance(turn, str) else self.deliver(turn)
+        return False
+
+
+class CheckReproducer:
+    """Replays inputs of a run that a search or a walk found."""
+
+    is_exact: Final = True
+
+    def __init__(self, script: Script, *, built: Built | None = None, wide: bool = False) -> None:
+        self.script = script
+        self.wide = wide
+        self._built = script.scenario.build() if built is None else built
+        self._texts = Texts()
+
+    def with_script(self, script: Script) -> Self:
+        """Return a reproducer for another script of the same scenario, or of another one."""
+        built = self._built if script.scenario == self.script.scenario else None
+        return type(self)(script, built=built, wide=self.wide)
+
+    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:  # noqa: ARG002 - the protocol's
+        """Replay some of the script's inputs; as that is exact, once is enough."""
+        return self._play(inputs)[0]
+
+    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
+        """Replay some of the script's inputs, and write what happens as a trace."""
+        attempt, records = self._play(inputs)
+        verdict = Verdict(attempt.invariant, attempt.message) if attempt.reproduced else None
+        write_trace(path, self.script.scenario.table(), self.script.scenario.folder, records, verdict)
+        return attempt
+
+    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
+        """Return a replay of some inputs as a script of its own, if it leads to the violation."""
+        attempt, records = self._play(inputs)
+        if not attempt.reproduced:
+            return None
+        violation = Violation(attempt.invariant, attempt.message)
+        return searched(tuple(lines_of(records)), self.script.scenario, violation, self._built.network)
+
+    def _play(self, inputs: Sequence[Cue]) -> tuple[Attempt, list[Record]]:
+        began = time.perf_counter()
+        script = self.script
+        ground = CheckGround(self._built)
+        exact = tuple(inputs) == script.inputs and not script.settles
+        following = Following(script, ground, self._texts, exact=exact)
+        kept = {cue.line for cue in inputs}
+        skipped: list[int] = []
+        given = 0
+
+        def go_on(place: int) -> None:
+            if script.settles:
+                following.pass_over(script.expected[place])
+                self._settle(ground)
+                return
+            for event in script.expected[place]:
+                following.follow(event)
+                if self._broken(ground):
+                    return
+
+        go_on(0)
+        for place, cue in enumerate(script.inputs, 1):
+            if self._broken(ground):
+                break
+            if cue.line in kept:
+                following.let_through()
+                try:
+                    ground.take(str(cue.what))
+                    given += 1
+                except PenstockError as error:
+                    skipped.append(cue.line)
+                    following.differ(cue.line, str(cue), f"no way to do it ({str(error)[:80].rstrip('.')})")
+            following.pass_over(script.doings.get(cue.line, ()))
+            go_on(place)
+        if not self._broken(ground):
+            ground.rest()
+        broken = self._broken(ground)
+        attempt = Attempt(
+            reproduced=bool(broken),
+            message=broken[1] if broken else "",
+            invariant=broken[0] if broken else "",
+            divergence=following.divergence,
+            skipped=tuple(skipped),
+            followed=following.followed,
+            absent=following.absent,
+            unexpected=following.unexpected,
+            needed=given if broken else None,
+            seconds=time.perf_counter() - began,
+            hits=int(bool(broken)),
+        )
+        return attempt, ground.records
+
+    def _settle(self, ground: CheckGround) -> None:
+        """Let everything arrive that is under way; timers go off only at the end."""
+        for _ in range(MOST_STEPS_TO_REST):
+            if self._broken(ground):
+                return
+            turn = next((each for each in ground.pending() if not isinstance(each, str)), None)
+            if turn is None:
+                return
+            ground.deliver(turn)
+
+    def _broken(self, ground: CheckGround) -> tuple[str, str] | None:
+        """Return the violation in question, if it is there: who says it, and what."""
+        violation = self.script.violation
+        if violation is None:
+            return None
+        message = ground.watch.broken.get(violation.invariant)
+        if message is None or not violation.is_same(violation.invariant, message, wide=self.wide):
+            return None
+        return violation.invariant, message

@@ -1,0 +1,140 @@
+"""What was tried so far: kept in a file, so that a minimisation that is killed goes on where it was.
+
+Minimising is a function of the answers that the replays give.  So no state of the search is saved, only
+each answer, as a line of `progress.jsonl` that is written before the answer is used.  A second run asks the
+same questions in the same order, finds most of them answered, and ends with the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from penstock.errors import PenstockError
+from penstock.minimize.reproducing import Attempt
+
+FORMAT: Final = "penstock-minimisation"
+FILE: Final = "progress.jsonl"
+_KEPT: Final = ("reproduced", "message", "invariant", "skipped", "needed", "seconds", "tries", "hits")
+"""What is kept of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One replay of a minimisation: what was tried, and how far it is after it."""
+
+    number: int
+    phase: str
+    inputs: int
+    """How many inputs were tried."""
+    reproduced: bool
+    size: int
+    """How many inputs the smallest reproducing sequence so far has."""
+    seconds: float
+    """How long all replays have taken so far."""
+
+
+Watcher = Callable[[Step], None]
+
+
+class Progress:
+    """The answers so far; with a folder, in a file of it."""
+
+    def __init__(self, digest: str, folder: Path | None = None, watcher: Watcher | None = None) -> None:
+        self.steps: list[Step] = []
+        self.phase = "all inputs"
+        self.resumed = 0
+        """How many answers came from a run before this one."""
+        self._size = 0
+        self._seconds = 0.0
+        self._watcher = watcher
+        self._asked: dict[str, Attempt] = {}
+        self._from_file: dict[str, Attempt] = {}
+        self._path = None if folder is None else folder / FILE
+        if self._path is not None:
+            self._open(self._path, digest)
+
+    def answer(self, key: str, inputs: int, ask: Callable[[], Attempt]) -> Attempt:
+        """Return the answer to a question, from memory, from the file or by asking."""
+        known = self._asked.get(key)
+        if known is not None:
+            return known
+        found = self._from_file.get(key)
+        if found is None:
+            found = ask()
+            self._write(key, found)
+        else:
+            self.resumed += 1
+        self._asked[key] = found
+        self._seconds += found.seconds
+        if found.reproduced and (not self.steps or inputs < self._size):
+            self._size = inputs
+        step = Step(
+            len(self.steps) + 1, self.phase, inputs, found.reproduced, self._size, round(self._seconds, 6)
+        )
+        self.steps.append(step)
+        if self._watcher is not None:
+            self._watcher(step)
+        return found
+
+    @property
+    def replays(self) -> int:
+        """How many replays there were."""
+        return len(self.steps)
+
+    @property
+    def seconds(self) -> float:
+        """How long they took."""
+        return self._seconds
+
+    # The file.
+
+    def _open(self, path: Path, digest: str) -> None:
+        header = json.dumps({"format": FORMAT, "digest": digest})
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lines = path.read_bytes().split(b"\n") if path.exists() else []
+            whole = [line for line in lines[:-1] if line]  # what has no end was cut short
+            if whole and whole[0].decode(errors="replace") == header:
+                self._from_file = dict(_read(line) for line in whole[1:])
+                os.truncate(path, sum(len(line) + 1 for line in whole))
+            else:
+                path.write_text(header + "\n", encoding="utf-8")
+        except OSError as error:
+            raise PenstockError(f"Progress cannot be kept in {path}: {error.strerror}.") from None
+
+    def _write(self, key: str, found: Attempt) -> None:
+        if self._path is None:
+            return
+        line: dict[str, Any] = {
+            "key": key,
+            "reproduced": found.reproduced,
+            "seconds": round(found.seconds, 6),
+        }
+        line |= {"message": found.message, "invariant": found.invariant, "skipped": list(found.skipped)}
+        line |= {"needed": found.needed, "tries": found.tries, "hits": found.hits}
+        with self._path.open("ab", buffering=0) as file:
+            file.write(json.dumps(line).encode() + b"\n")
+
+
+def _read(line: bytes) -> tuple[str, Attempt]:
+    """Return an answer that was written down."""
+    try:
+        found = json.loads(line)
+        answer = Attempt(
+            reproduced=bool(found["reproduced"]),
+            message=str(found["message"]),
+            invariant=str(found["invariant"]),
+            skipped=tuple(map(int, found["skipped"])),
+            needed=None if found["needed"] is None else int(found["needed"]),
+            seconds=float(found["seconds"]),
+            tries=int(found["tries"]),
+            hits=int(found["hits"]),
+        )
+        return str(found["key"]), answer
+    except (ValueError, KeyError, TypeError):
+        raise PenstockError(f"{FILE} is damaged: delete it to begin anew.") from None

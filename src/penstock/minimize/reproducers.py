@@ -1,0 +1,21 @@
+"""Which reproducer a script needs."""
+
+from __future__ import annotations
+
+from penstock.fuzz.building import build_setting
+from penstock.minimize.check_replay import CheckReproducer
+from penstock.minimize.live_replay import LiveReproducer
+from penstock.minimize.script import Script
+from penstock.minimize.virtual_replay import VirtualReproducer
+
+
+def reproducer_of(
+    script: Script, *, wide: bool = False
+) -> VirtualReproducer | CheckReproducer | LiveReproducer:
+    """Return what replays a script: by its engine, and by whether its controllers run in process."""
+    if script.engine == "check":
+        return CheckReproducer(script, wide=wide)
+    setting = build_setting(script.scenario)
+    if setting.commands:
+        return LiveReproducer(script, setting=setting, wide=wide)
+    return VirtualReproducer(script, setting=setting, wide=wide)

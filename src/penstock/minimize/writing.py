@@ -1,0 +1,139 @@
+"""What a minimisation leaves behind: files to read, to replay and to test with.
+
+<folder>/progress.jsonl           every answer so far; with it a minimisation that was killed goes on
+<folder>/minimal/trace.jsonl      the run of the few inputs, to be replayed, shown or minimised again
+<folder>/minimal/scenario.json    the scenario, as plain data
+<folder>/minimal/inputs.txt       the inputs, as they can be typed
+<folder>/minimal/summary.json     what it took
+<folder>/minimal/test_<bug>.py    a pytest test that fails until the controller is mended
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from penstock.errors import PenstockError
+from penstock.minimize.ddmin import Minimal
+from penstock.minimize.identity import bug_of
+from penstock.minimize.reproducing import Attempt, Reproducer
+
+FOLDER: Final = "minimal"
+
+_TEST: Final = '''"""{title}
+
+{story}
+
+The test fails until that is mended.  It runs the inputs of trace.jsonl, which is beside it.
+"""
+
+from pathlib import Path
+
+from penstock.minimize.writing import still_broken
+
+
+def test_{name}() -> None:
+    """{invariant} holds after these inputs."""
+    assert still_broken(Path(__file__).with_name("trace.jsonl"), tries={tries}) is None
+'''
+
+
+def write_minimal(folder: Path, minimal: Minimal, reproducer: Reproducer, *, tries: int = 1) -> Path:
+    """Write a minimal sequence into a folder; return the folder that is in."""
+    into = folder / FOLDER
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        player = reproducer.with_script(minimal.script)
+        _record(player, minimal, into / "trace.jsonl", tries)
+        _write(into / "scenario.json", json.dumps(minimal.script.scenario.table(), indent=2))
+        _write(into / "inputs.txt", "\n".join(map(str, minimal.inputs)))
+        _write(into / "summary.json", json.dumps(summary(minimal), indent=2))
+        for old in into.glob("test_*.py"):
+            old.unlink()
+        _write(into / f"test_{_name(minimal)}.py", _test(minimal, tries).rstrip())
+    except OSError as error:
+        raise PenstockError(f"The minimal sequence cannot be written to {into}: {error.strerror}.") from None
+    return into
+
+
+def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> None:
+    """Write the run; where processes take part, one in which the violation came."""
+    unfinished = path.with_name(path.name + ".part")
+    for _ in range(max(1, tries)):
+        if player.record(minimal.inputs, unfinished).reproduced:
+            break
+    # The header says where the scenario is, relative to the trace; the folder is the same for both names.
+    unfinished.replace(path)
+
+
+def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def summary(minimal: Minimal) -> dict[str, Any]:
+    """Return a minimisation as plain data."""
+    violation = minimal.script.violation
+    return {
+        "result": "violation",
+        "bug": bug_of(minimal).name,
+        "property": violation.invariant if violation is not None else None,
+        "message": minimal.message,
+        "inputs": minimal.original,
+        "size": minimal.size,
+        "internal": minimal.internal,
+        "settles": minimal.script.settles,
+        "replays": minimal.replays,
+        "seconds": round(minimal.seconds, 3),
+        "sequence": [str(cue) for cue in minimal.inputs],
+        "topology": minimal.script.scenario.table().get("topology"),
+        "tries": minimal.tries,
+        "chance": minimal.chance,
+        "proof": minimal.proof or None,
+        "steps": [[step.number, step.inputs, step.reproduced, step.size] for step in minimal.steps],
+    }
+
+
+def story_of(minimal: Minimal) -> Iterator[str]:
+    """Yield a minimal sequence as numbered lines, with what has to happen in between."""
+    script = minimal.script
+    if script.engine == "check":
+        yield from (f"     ({event.transition} {event.message})" for event in script.expected[0])
+    for number, cue in enumerate(minimal.inputs, 1):
+        yield f"{number:>3}. {cue}"
+        if not script.settles and len(script.expected) == len(minimal.inputs) + 1:
+            yield from (
+                f"     ({event.transition} {event.message})".replace(" )", ")")
+                for event in script.expected[number]
+            )
+    yield "     (then everything arrives)" if not script.settles else "     (after each, everything arrives)"
+
+
+def _test(minimal: Minimal, tries: int) -> str:
+    violation = minimal.script.violation
+    assert violation is not None, "a minimal sequence violates something"
+    story = "\n".join(story_of(minimal)).replace("\\", "\\\\").replace('"""', "'''")
+    title = f"{violation.invariant} is broken: {minimal.message}".replace("\\", "\\\\").replace('"', "'")
+    return _TEST.format(
+        title=title, story=story, name=_name(minimal), invariant=violation.invariant, tries=max(1, tries)
+    )
+
+
+def _name(minimal: Minimal) -> str:
+    return re.sub(r"\W+", "_", bug_of(minimal).name).lower()
+
+
+def still_broken(trace: Path, *, tries: int = 1) -> str | None:
+    """Run the inputs of a trace again; return how the violation shows, or None if it does not."""
+    from penstock.minimize.reproducers import reproducer_of
+    from penstock.minimize.script import load_script
+
+    script = load_script(trace)
+    if script.violation is None:
+        raise PenstockError(f"{trace} tells no violation, so it tests nothing.")
+    attempt: Attempt = reproducer_of(script).run(script.inputs, tries=tries)
+    return attempt.message if attempt.reproduced else None

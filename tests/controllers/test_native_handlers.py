@@ -1,0 +1,73 @@
+"""Native controllers: handlers that a program leaves out do nothing, and a crash is told as the program's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.controllers.native import Controller, NativeController
+from penstock.openflow.match import Match
+from penstock.openflow.messages import NO_BUFFER, EchoRequest, Hello, PacketIn, PacketInReason
+from penstock.world.component import Step
+
+PACKET = PacketIn(
+    buffer_id=NO_BUFFER,
+    total_len=14,
+    reason=PacketInReason.NO_MATCH,
+    match=Match.of(in_port=1),
+    data=bytes(14),
+)
+
+
+class Counting(Controller):
+    """Counts packets, and fails at the third; from the second on it also answers greetings."""
+
+    def __init__(self) -> None:
+        self.packets = 0
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        self.packets += 1
+        if self.packets == 2:
+            vars(self)["other"] = lambda switch, _: self.send(switch, EchoRequest(b"hi"))
+        if self.packets == 3:
+            raise ValueError("three is too much")
+
+
+def received(controller: NativeController, state: Any, *messages: object) -> Step:
+    step = Step(state)
+    for message in messages:
+        step = controller.receive(step.state, "s1", message)
+    return step
+
+
+def test_a_message_that_the_program_has_no_handler_for_changes_nothing():
+    controller = NativeController(Counting(), ("s1",))
+    once = received(controller, controller.initial(), PACKET)
+    step = controller.receive(once.state, "s1", Hello())
+    assert step == Step(once.state)
+
+
+def test_it_changes_nothing_when_the_program_was_last_elsewhere():
+    controller = NativeController(Counting(), ("s1",))
+    first = controller.initial()
+    once = received(controller, first, PACKET)
+    assert controller.receive(first, "s1", Hello()) == Step(first)
+    assert received(controller, first, PACKET).state == once.state != first
+
+
+def test_a_handler_that_the_program_gives_itself_is_called_from_then_on_only():
+    controller = NativeController(Counting(), ("s1",))
+    once = received(controller, controller.initial(), PACKET)
+    twice = received(controller, once.state, PACKET)
+    assert [str(send.message) for send in controller.receive(twice.state, "s1", Hello()).sends] == [
+        str(EchoRequest(b"hi"))
+    ]
+    assert controller.receive(once.state, "s1", Hello()).sends == ()
+
+
+def test_the_story_of_a_crash_begins_in_the_program():
+    controller = NativeController(Counting(), ("s1",))
+    (event,) = received(controller, controller.initial(), PACKET, PACKET, PACKET).events
+    name, error, story = event.detail
+    assert (event.kind, name, error) == ("crashed", "c0", "ValueError: three is too much")
+    frames = [line for line in str(story).splitlines() if line.lstrip().startswith("File ")]
+    assert len(frames) == 1 and "in packet_in" in frames[0]

@@ -1,0 +1,101 @@
+"""What a run comes to, for programs, for people, and as a file in its folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fuzz_lab import scenario
+
+from penstock.fuzz.fuzzing import Found, Outcome, Report
+from penstock.fuzz.judging import HEALED, Finding
+from penstock.fuzz.summary import finding_line, lasting, summary, summary_lines, write_summary
+
+
+def found(
+    message: str, *, persistent: bool = False, verdict: str = "violated", inputs: int = 7, name: str = "Loops"
+) -> Found:
+    return Found(Finding(name, message, persistent, verdict), step=40, at=1250, inputs=inputs)
+
+
+PASSING = found("a > b: once.")
+HEALED_SOON = found("a > b: once.", verdict=HEALED)
+LASTS = found("a > b: twice.", persistent=True)
+SAME_AGAIN = found("a > b: in another way.", persistent=True, inputs=9)
+OTHER = found("c > d: lost.", persistent=True, inputs=11)
+
+
+def report(folder: Path, *findings: Found, unanswered: int = 0) -> Report:
+    outcome = Outcome(1200, 34567, 2.0, [*findings], unanswered=unanswered, stopped_by="the number of events")
+    outcome.by_verb.update({"send": 1000, "fail": 200})
+    return Report(scenario(name="mine", fuzz={"seed": 4}), outcome, folder)
+
+
+def test_only_violations_that_last_count(tmp_path: Path) -> None:
+    healed = found("a > b: twice.", persistent=True, verdict=HEALED)
+    assert lasting(report(tmp_path, PASSING, HEALED_SOON, LASTS, healed)) == [LASTS]
+
+
+def test_the_object_for_programs_has_all_figures(tmp_path: Path) -> None:
+    one = summary(report(tmp_path, PASSING, HEALED_SOON, LASTS, unanswered=2))
+    assert one.pop("peak_rss_mb") > 0
+    trace = str(tmp_path / "trace.jsonl")
+    assert one == {
+        "result": "violation",
+        "scenario": "mine",
+        "seed": 4,
+        "inputs": 1200,
+        "internal": 34567,
+        "seconds": 2.0,
+        "stopped_by": "the number of events",
+        "by_kind": {"fail": 200, "send": 1000},
+        "unanswered": 2,
+        "remarks": [],
+        "violations": [
+            {
+                "property": "Loops",
+                "message": "a > b: twice.",
+                "steps": 7,
+                "line": 40,
+                "at_ms": 1250,
+                "trace": trace,
+            }
+        ],
+        "passing": 1,
+        "folder": str(tmp_path),
+        "trace": trace,
+    }
+    assert summary(report(tmp_path, PASSING))["result"] == "bounded"
+
+
+def test_the_file_in_the_folder_is_the_same_object(tmp_path: Path) -> None:
+    path = write_summary(report(tmp_path, LASTS))
+    assert path == tmp_path / "summary.json"
+    kept = json.loads(path.read_text())
+    assert kept["violations"] == summary(report(tmp_path, LASTS))["violations"]
+    assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
+
+
+def test_people_are_told_each_violation_once_and_what_was_done(tmp_path: Path) -> None:
+    assert list(summary_lines(report(tmp_path, LASTS, SAME_AGAIN, OTHER, HEALED_SOON, unanswered=1))) == [
+        "  ✗  Loops is broken after 7 inputs, at 1.25 s: a > b: twice.",
+        "     The same was found 1 time more.",
+        "  ✗  Loops is broken after 11 inputs, at 1.25 s: c > d: lost.",
+        "1,200 inputs (1000 send, 200 fail), 34,567 events that followed, 2.0 s (600 inputs/s); "
+        "stopped by the number of events.",
+        "1 input not answered in time.",
+        "1 violation passed without lasting; the trace tells them.",
+        f"All of it is in {tmp_path}: the trace, the scenario, the summary, the logs.",
+        "2 lasting violations found.",
+    ]
+
+
+def test_a_run_without_a_lasting_violation_does_not_claim_to_prove_anything(tmp_path: Path) -> None:
+    *_, last = summary_lines(report(tmp_path, PASSING, HEALED_SOON))
+    assert last == "No lasting violation was found, which proves nothing: another seed may find one."
+
+
+def test_a_finding_is_one_line_that_says_whether_it_lasts() -> None:
+    moment = "after 7 inputs, at 1.25 s"
+    assert finding_line(PASSING) == f"  ✗  Loops is broken for the moment {moment}: a > b: once."
+    assert finding_line(HEALED_SOON) == f"  ✓  Loops holds again {moment}; it was: a > b: once."

@@ -1,0 +1,70 @@
+"""Recorded runs for tests of replays: short fuzzing runs, and walks of a search."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from penstock.check import walk
+from penstock.fuzz.fuzzing import Fuzzing, fuzz
+from penstock.fuzz.inputs import input_of
+from penstock.fuzz.invariants import invariants_of
+from penstock.scenario import Scenario, load_scenario
+from penstock.tables import Table
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LEARNING = {"native": "controllers/learning_switch.py:LearningSwitch"}
+RYU = {"apps": ["ryu.app.simple_switch_13"]}
+
+
+def fuzzed(folder: Path, controller: Any = None, topology: str = "linear,3", **options: Any) -> Path:
+    """Return the folder of a fuzzing run; the options are those of [fuzz]."""
+    scenario = Scenario(
+        controller=LEARNING if controller is None else controller,
+        topology=topology,
+        folder=EXAMPLES,
+        fuzz={"events": 80, **options},
+    )
+    return asyncio.run(fuzz(scenario, folder, invariants=invariants_of)).folder
+
+
+def performed(folder: Path, scenario: Scenario, *texts: str) -> Path:
+    """Return the folder of a run in which just these inputs were given; `{s1}` is the spare port of s1."""
+
+    async def conduct(fuzzing: Fuzzing) -> None:
+        spare = {place.node: str(place) for place in fuzzing.stage.setting.places}
+        for text in texts:
+            await fuzzing.perform(input_of(text.format(**spare)))
+
+    return asyncio.run(fuzz(scenario, folder, invariants=invariants_of, conduct=conduct)).folder
+
+
+NOISE = (
+    *("send h1 to h3 tcp 1", "fail h3-s3", "send h3 to h1 udp 2", "recover h3-s3", "wait 10", "check"),
+    *("fail s2-s3", "send h3 to h1 arp 1", "recover s2-s3", "wait 100", "send h3 to h1 ping 3"),
+)
+
+
+def moving_hosts(folder: Path) -> Path:
+    """Return the folder of a run in which a host moved at last, and others no longer reach it."""
+    scenario = Scenario(
+        controller=RYU, topology="linear,3", folder=EXAMPLES, fuzz={"rates": {"migration": 1}, "seed": 1}
+    )
+    noise = NOISE * 5
+    return performed(folder, scenario, *noise, "send h1 to h2 ping 1", "wait 10", "move h2 to {s3}")
+
+
+def long_walk(folder: Path, seed: int = 3) -> Path:
+    """Return the trace of a random walk of more than 300 steps into NICE's bug VII.
+
+    The client of the example repeats its first packet and sends sixty more, so that most steps do not matter.
+    """
+    scenario = load_scenario(EXAMPLES / "nice" / "bug_07.toml")
+    client = {**cast("Table", scenario.hosts["h1"]), "segments": 60, "syn_retries": 6}
+    busy = replace(scenario, hosts={**scenario.hosts, "h1": client}, switches={"buffers": 64})
+    report = walk(busy, seed, walks=1, longest=2000, output=folder)
+    trace = report.findings[0].trace
+    assert trace is not None
+    return trace
