@@ -84,9 +84,19 @@ class LoopFreedom:
 
 def _round(loop: Outcome) -> str:
     """Return the way round of a loop, told from the least of its ports on."""
-    way = [f"{step.switch}:{step.port}" for step in loop.path[loop.cycle :] if step.table == 0]
+    return "loop " + " > ".join(f"{switch}:{port}" for switch, port in _way(loop))
+
+
+def _circle(loop: Outcome) -> str:
+    """Return which switches a loop goes through, in words."""
+    switches = [switch for switch, _ in _way(loop)]
+    return f"There is a loop through {' > '.join([*switches, switches[0]])}"
+
+
+def _way(loop: Outcome) -> list[tuple[str, int]]:
+    way = [(step.switch, step.port) for step in loop.path[loop.cycle :] if step.table == 0]
     least = way.index(min(way))
-    return "loop " + " > ".join(way[least:] + way[:least])
+    return way[least:] + way[:least]
 
 
 @dataclass(eq=False)
