@@ -1,10 +1,11 @@
 """A router that takes a minute to find a link; what crosses the link sooner makes a loop.
 
-A link that recovered is not known until its ports have settled and are probed.  A packet that is flooded
-meanwhile crosses it and comes up behind it, and its sender is believed to be there.  The bug: nobody waits
-for the links before believing that.  The switch at that end now sends the host's packets over the link; the one
-at the other end, which knows nothing of the link, sends them the long way round, back to the first.
-(NOX ended in a loop between three switches when it confused a host's place before it knew the links.)
+A link that recovered is not known until its ports have settled and are probed. A packet that is flooded
+meanwhile crosses it and comes up behind it, and its sender is believed to be there. The bug: nobody
+waits for the links before believing that. The switch at that end now sends the host's packets over the
+link; the one at the other end, which knows nothing of the link, sends them the long way round, back to
+the first. (NOX ended in a loop between three switches when it confused a host's place before it knew the
+links.)
 
 Mended, a port that comes up is probed at once.
 """
