@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from os_ken.ofproto import ofproto_parser as osken
 from os_ken.ofproto import ofproto_v1_0_parser as osken10
 from os_ken.ofproto import ofproto_v1_3_parser as osken13
-from os_ken.ofproto.ofproto_protocol import ProtocolDesc
+from os_ken.ofproto.ofproto_protocol import ProtocolDesc, _versions
 from pyof.utils import unpack
 
 from bench.codec_fuzz import kind_of
@@ -102,9 +102,16 @@ def best_of_other(call: Callable[[], Any]) -> float | None:
     return best(call)
 
 
+def _described(version: int) -> Any:
+    """Return a version for os-ken, whatever versions its apps agreed on if some ran in this process."""
+    described = ProtocolDesc()
+    described.ofproto, described.ofproto_parser = _versions[version]
+    return described
+
+
 def _osken_built(version: int) -> dict[type[OpenFlowMessage], Any]:
     """Return os-ken's own objects for the typical messages that it can write."""
-    datapath, p = ProtocolDesc(version=version), osken10 if version == V10 else osken13
+    datapath, p = _described(version), osken10 if version == V10 else osken13
     flood = PortNo.FLOOD & 0xFFFF if version == V10 else PortNo.FLOOD
     mac, other = "02:00:00:00:00:a1", "02:00:00:00:00:a2"
     if version == V10:
@@ -125,7 +132,7 @@ def _osken_built(version: int) -> dict[type[OpenFlowMessage], Any]:
 
 
 def _osken_reads(data: bytes, version: int) -> Callable[[], Any]:
-    described = ProtocolDesc(version=version)
+    described = _described(version)
     datapath = SimpleNamespace(ofproto=described.ofproto, ofproto_parser=described.ofproto_parser)
 
     def read() -> Any:

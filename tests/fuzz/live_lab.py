@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from conftest import do_without, find_tool
 from penstock.controllers.osken.ryu import source_folders
 from penstock.controllers.tcp import ports
 from penstock.fuzz.building import build_setting
@@ -16,6 +15,7 @@ from penstock.fuzz.recorder import Recorder
 from penstock.scenario import Scenario, scenario_of
 from penstock.trace import TraceWriter
 from penstock.world.transition import Record
+from required_tools import do_without, find_tool
 
 ROOT = Path(__file__).parents[2]
 FAUCET = ROOT / ".cache" / "faucet-1.10.12" / "bin" / "osken-manager"

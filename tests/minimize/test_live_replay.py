@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from minimize_lab import EXAMPLES, performed
 
-from conftest import do_without, find_tool
 from penstock.controllers.osken.ryu import source_folders
 from penstock.controllers.tcp import ports
 from penstock.minimize.ddmin import minimise
@@ -15,6 +14,7 @@ from penstock.minimize.live_replay import LiveReproducer, Waiting
 from penstock.minimize.script import load_script
 from penstock.replay import replay
 from penstock.scenario import Scenario
+from required_tools import do_without, find_tool
 
 INPUTS = (
     *("send h1 to h3 ping 1", "send h1 to h2 ping 1", "wait 300"),

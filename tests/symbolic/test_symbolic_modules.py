@@ -209,12 +209,12 @@ def test_the_libraries_of_os_ken_can_be_followed() -> None:
 
 
 def _own_names(module: ModuleType) -> set[str]:
-    """Return the variables of a module that are neither Python's nor a hook, if it is followed already."""
-    return {
-        key
-        for key in vars(module)
-        if key not in ("__builtins__", "__cached__") and not key.startswith("__penstock_")
-    }
+    """Return the variables of a module that are neither Python's nor a hook, if it is followed already.
+
+    A module that an app imported by Ryu's name has a `__path__` from then on.
+    """
+    pythons = ("__builtins__", "__cached__", "__path__")
+    return {key for key in vars(module) if key not in pythons and not key.startswith("__penstock_")}
 
 
 APPS = sorted(
