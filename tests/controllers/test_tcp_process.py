@@ -25,9 +25,10 @@ SERVES = """
 WITH_FAMILY = """
     # One child in the group, one in a session of its own, whose parent has gone.
     near = subprocess.Popen(["sleep", "61"])
+    # One after the other, so that their lines do not meet half-way.
     far = subprocess.Popen(["sh", "-c", "setsid sleep 62 & echo family $!"])
-    print("family", near.pid)
     far.wait()
+    print("family", near.pid)
     server = listen(port)
     time.sleep(60)
 """
