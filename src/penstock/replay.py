@@ -56,6 +56,10 @@ def replay(path: Path, *, tries: int = 1) -> Replay:
 
     file = trace_file(path)
     trace = read_trace(file)
+    if "verify" in trace.details:
+        from penstock.verify.replaying import replay_proof
+
+        return Replay(**replay_proof(trace, file.parent / trace.folder))
     return _fuzzed(trace, file, tries) if is_fuzzed(trace) else _searched(trace, file)
 
 

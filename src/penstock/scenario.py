@@ -116,6 +116,7 @@ class Scenario:
     symbolic: Table = field(default_factory=dict)
     search: Table = field(default_factory=dict)
     fuzz: Table = field(default_factory=dict)
+    verify: Table = field(default_factory=dict)
     controllers: Mapping[str, Table | Component | Controller] = field(default_factory=dict)
     """Several controllers by name, in place of the one."""
     name: str = "scenario"
@@ -175,7 +176,17 @@ def scenario_of(table: Table, folder: Path) -> Scenario:
     name = table.get("name", "scenario")
     if not isinstance(name, str) or not re.fullmatch(r"[\w.-]{1,100}", name):
         raise PenstockError(f"The name {name!r} of the scenario is no file's: use letters, digits, - and _.")
-    for key in ("controller", "controllers", "hosts", "switches", "faults", "symbolic", "search", "fuzz"):
+    for key in (
+        "controller",
+        "controllers",
+        "hosts",
+        "switches",
+        "faults",
+        "symbolic",
+        "search",
+        "fuzz",
+        "verify",
+    ):
         if key in table and not isinstance(table[key], Mapping):
             raise PenstockError(f"{key} in the scenario is no table: write it as [{key}].")
     for key in ("hosts", "controllers"):

@@ -16,6 +16,7 @@ import click
 from penstock import __version__
 from penstock.cli.output import Live, print_report, report_as_json
 from penstock.cli.stepping import step_through
+from penstock.cli.verifying import verify_command
 from penstock.errors import PenstockError
 from penstock.explore.reductions import NONE, REDUCTIONS
 from penstock.properties.base import PropertyFault
@@ -385,3 +386,6 @@ def demo(output: Path) -> int:
     from penstock.cli.demonstration import demonstrate
 
     return demonstrate(output)
+
+
+commands.add_command(verify_command)

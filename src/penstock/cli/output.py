@@ -91,6 +91,11 @@ def _finding_lines(number: int, finding: Finding) -> Iterator[str]:
     yield f"Violation {number}: {finding.property}"
     yield ""
     yield from tell(finding.records)
+    yield from ending_lines(finding)
+
+
+def ending_lines(finding: Finding) -> Iterator[str]:
+    """Yield how the story of a violation ends, and how to have it told again."""
     yield last_line(finding.property, finding.message)
     yield ""
     if not finding.confirmed:

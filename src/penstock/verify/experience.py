@@ -1,0 +1,42 @@
+"""What a lifted network has met while it was searched, as far as reductions need to know it.
+
+The components note it when they run; that happens once per situation, since steps are remembered.  It is
+read only when a search is over, and never by a component: so steps stay functions of their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.openflow.match import Match
+from penstock.openflow.messages import BarrierRequest, FlowCommand, FlowMod
+from penstock.world.component import Step
+
+
+@dataclass(slots=True)
+class Experience:
+    """The states of the program and what it was given in them, and a few things that happened at all."""
+
+    programs: set[Hashable] = field(default_factory=set)
+    subjects: set[Any] = field(default_factory=set)
+    matches: set[Match] = field(default_factory=set)
+    """What rules that were sent ask of packets."""
+    barriers: bool = False
+    """A barrier was sent."""
+    only_adds: bool = True
+    """Rules were only ever added, none changed, deleted or replaced."""
+    repeated_replies: bool = False
+    """A switch confirmed a barrier while the same confirmation was still waiting."""
+
+    def handled(self, program: Hashable, subject: object, step: Step) -> None:
+        """Note what a program was given, and what it did."""
+        self.programs |= {program, step.state}
+        self.subjects.add(subject)
+        for _, message in step.sends:
+            self.barriers |= isinstance(message, BarrierRequest)
+            if isinstance(message, FlowMod):
+                self.matches.add(message.match)
+                self.only_adds &= message.command == FlowCommand.ADD
+                self.only_adds &= not (message.idle_timeout or message.hard_timeout)

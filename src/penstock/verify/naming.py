@@ -1,0 +1,30 @@
+"""Names for the members of a set, so that what is done to one of them can be said in a trace.
+
+A name is what the member says of itself.  Members that say the same are numbered in the order of their
+contents, so that names do not depend on how a set came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+@lru_cache(maxsize=1 << 14)
+def _said(text: Callable[[T], str], member: T) -> tuple[str, str]:
+    """Return what a member says of itself, and all of it."""
+    return text(member), repr(member)
+
+
+def named(members: Iterable[T], text: Callable[[T], str] = str) -> dict[str, T]:
+    """Return the members by name, in the order of their names."""
+    found: dict[str, T] = {}
+    for name, member in sorted(
+        ((_said(text, member)[0], member) for member in members), key=lambda item: _said(text, item[1])
+    ):
+        alike = sum(known == name or known.startswith(f"{name} #") for known in found)
+        found[f"{name} #{alike + 1}" if alike else name] = member
+    return found

@@ -1,0 +1,94 @@
+"""What a scenario says of proofs, in its table `[verify]`.
+
+    [verify]
+    properties = ["G forall p in h2.rcvq: not p.ssh", "NoLoops"]
+    mode = "penstock"
+    timeouts = true
+
+A property is a formula (see `vocabulary` for what it may say) or one of the names in `NAMED`.  Where the
+table has none, those of the scenario's own properties count that a proof knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from penstock.errors import PenstockError
+from penstock.properties.base import Property
+from penstock.properties.controllers import ControllerCrash, ControllerHang
+from penstock.tables import made_from, with_tuples
+from penstock.verify.invariants import NoLoops
+from penstock.verify.verification import Method
+
+NAMED: Final[Mapping[str, Callable[[], Property]]] = {
+    "NoLoops": NoLoops,
+    "NoForwardingLoops": NoLoops,
+    "ControllerCrash": ControllerCrash,
+    "ControllerHang": ControllerHang,
+}
+"""The properties that have a name; the second is what `check` calls the first."""
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w*|.*\.py:.*")
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """How a proof goes about.
+
+    `mode` says by which reductions (see `verification`).  With `fair`, a step that can be taken for ever is
+    taken again and again.  With `timeouts`, a rule that has one may vanish at any moment.
+    """
+
+    properties: tuple[str, ...] = ()
+    mode: Method = "penstock"
+    fair: bool = False
+    timeouts: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.properties, tuple) or not all(isinstance(t, str) for t in self.properties):
+            raise PenstockError(
+                f"properties = {self.properties!r} in [verify] is no list of texts: write "
+                'properties = ["G forall p in h2.rcvq: not p.ssh"].'
+            )
+        if self.mode not in get_args(Method):
+            raise PenstockError(
+                f"mode = {self.mode!r} in [verify] is unknown: use {', '.join(get_args(Method))}."
+            )
+        for name in ("fair", "timeouts"):
+            if not isinstance(getattr(self, name), bool):
+                raise PenstockError(
+                    f"{name} = {getattr(self, name)!r} in [verify] is neither true nor false."
+                )
+
+
+def options_of(table: Mapping[str, Any]) -> VerifyOptions:
+    """Return the options that a table gives."""
+    return made_from(VerifyOptions, with_tuples(table), "verify")
+
+
+def named_property(text: str) -> Property | None:
+    """Return the property that a name stands for; None for what is a formula."""
+    made = NAMED.get(text)
+    if made is not None:
+        return made()
+    if _NAME.fullmatch(text):
+        raise PenstockError(
+            f"A proof knows no property {text!r}: give a formula, as in 'G forall p in h2.rcvq: not p.ssh', "
+            f"or one of {', '.join(NAMED)}."
+        )
+    return None
+
+
+def known_of(properties: Iterable[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which of a scenario's own properties a proof knows, and the names of the others."""
+    names = [_name_of(given) for given in properties]
+    return tuple(name for name in names if name in NAMED), tuple(n for n in names if n not in NAMED)
+
+
+def _name_of(given: Any) -> str:
+    if isinstance(given, Mapping):
+        return str(given.get("name"))
+    return given if isinstance(given, str) else str(getattr(given, "name", given))

@@ -1,0 +1,269 @@
+"""Is a property true of a lifted network, in every run, for any number of packets?
+
+A search visits what the chosen method leaves of the network's states.  With Penstock's own method it
+begins with every kind of eager step, and afterwards `grounds` and `order` look whether that was allowed;
+if not, it is repeated without the kind in question.  A violation is a real run in any case, since eager
+steps are real steps; it is replayed on the lifted network before it is told.
+
+The other methods are for comparison.  `mocs` takes `ctrl` for safe in every program, as the paper's
+experiments do: by its own Definition 3 neither CP2 nor CP3 allows that, and of CP2 it leaves out states.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from penstock.explore.breadth_first import breadth_first
+from penstock.explore.cells import Cells
+from penstock.explore.depth_first import depth_first
+from penstock.explore.interning import WIDTH
+from penstock.explore.search import Bounds, Outcome, Progress, Search, Stop, Violation
+from penstock.properties.base import Property
+from penstock.properties.watch import Watch
+from penstock.verify.abstract_controller import CONTROL, SYNCHRONISE, AbstractController
+from penstock.verify.abstract_host import RECEIVE
+from penstock.verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, REPLY
+from penstock.verify.experience import Experience
+from penstock.verify.grounds import Checker
+from penstock.verify.lifting import Model
+from penstock.verify.order import is_order_sensitive
+from penstock.verify.reductions import Reduced, Reduction
+from penstock.world.transition import Transition
+from penstock.world.world import World
+
+Method = Literal["mocs", "ample", "kuai", "off", "penstock"]
+
+MOST_PROGRAMS: Final = 100_000
+"""How many states of a program are visited before it is taken to have no end of them."""
+
+_TIMELESS: Final = frozenset({SYNCHRONISE, REPLY})
+"""Kinds that may be eager or not whatever else is."""
+
+_WHY: Final = {
+    FORWARD: "fwd at once: a packet that is there sooner takes nothing away, and no property sees it come.",
+    MATCH: "match at once: a packet stays where it is and comes to the next place too, unseen by properties.",
+    RECEIVE: "recv at once, where no property looks at the host or the packet.",
+    REPLY: "brepl at once: no barrier reply ever met its like in the controller's queue.",
+    NOMATCH: "nomatch at once: that a request is there takes nothing away.",
+    CONTROL: "ctrl with its nomatch: in no state would a request that comes late make a difference.",
+    SYNCHRONISE: "bsync at once: the program was run in both orders, and it makes no difference when.",
+    ADD: "add at once: in no state would a packet that meets fewer rules make a difference.",
+}
+
+
+@dataclass(slots=True)
+class Verification:
+    """What came of it; `violating` counts the states in which a property is broken."""
+
+    verdict: Literal["proved", "violated", "bounded"]
+    outcome: Outcome
+    states: int
+    violating: int = 0
+    eager: frozenset[str] = frozenset()
+    reasons: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    rounds: int = 1
+    seconds: float = 0.0
+    """How long all rounds took, with the checks between them."""
+    diverged: list[str] = field(default_factory=list)
+    """The properties whose violation did not come up again when its run was replayed."""
+
+
+def verify(
+    model: Model,
+    properties: Sequence[Property],
+    method: Method = "penstock",
+    *,
+    bounds: Bounds | None = None,
+    every_violation: bool = False,
+    shortest: bool = True,
+    progress: Progress | None = None,
+) -> Verification:
+    """Prove properties of a lifted network, or find runs that break them.
+
+    `shortest` has violations found by shortest runs, at the price of some memory.
+    """
+    bounds = bounds or Bounds()
+    kind: Reduction = "ample" if method == "ample" else "off" if method == "off" else "merged"
+    plans = _plans(method)
+    refused: frozenset[str] = frozenset()
+    started = time.monotonic()
+    rounds = 0
+    while True:
+        rounds += 1
+        attempt = _Attempt(
+            model, properties, kind, plans[0] - refused, bounds, first_only=not every_violation
+        )
+        outcome = attempt.run(shortest=shortest, progress=progress)
+        if outcome.violations and not every_violation:
+            break
+        objection = _objection(attempt, method)
+        if objection in _TIMELESS:
+            refused |= {objection}
+        elif objection:
+            plans = plans[1:]
+        else:
+            break
+    return attempt.result(rounds, time.monotonic() - started)
+
+
+def _plans(method: Method) -> list[frozenset[str]]:
+    """Return which kinds of steps may be eager, the best choice first; the last one can always be made."""
+    always = frozenset({FORWARD, REPLY, RECEIVE, SYNCHRONISE})
+    match method:
+        case "off":
+            return [frozenset()]
+        case "kuai":
+            return [frozenset({CONTROL, FORWARD, RECEIVE})]
+        case "penstock":
+            own = always | {MATCH}
+            return [own | {CONTROL, ADD}, own | {NOMATCH, ADD}, own | {CONTROL}, own | {NOMATCH}]
+        case _:
+            return [always | {CONTROL}]
+
+
+def _objection(attempt: _Attempt, method: Method) -> str:
+    """Return a kind of step that should not have been eager, as a search has shown; "" if none."""
+    model, eager = attempt.model, attempt.reduced.used
+    experience = model.experience
+    controller = next(made for made in model.network.components if isinstance(made, AbstractController))
+    if SYNCHRONISE in eager and is_order_sensitive(controller, experience):
+        return SYNCHRONISE
+    if method != "penstock":
+        return ""
+    if REPLY in eager and experience.repeated_replies:
+        return REPLY
+    if ADD in eager and (not experience.only_adds or (experience.barriers and REPLY not in eager)):
+        return ADD
+    if CONTROL in eager and not experience.only_adds:
+        return CONTROL
+    if not eager & {ADD, CONTROL}:
+        return ""
+    checker = Checker(model, attempt.cells, rules=ADD in eager, confirming=SYNCHRONISE not in eager)
+    if checker.failing(attempt.search.parents):
+        return ADD if ADD in eager else CONTROL
+    return ""
+
+
+class _Attempt:
+    """One search with certain kinds of eager steps."""
+
+    def __init__(
+        self,
+        model: Model,
+        properties: Sequence[Property],
+        kind: Reduction,
+        eager: frozenset[str],
+        bounds: Bounds,
+        *,
+        first_only: bool,
+    ) -> None:
+        self.model = model = model.remembering() if ADD in eager else model
+        self.cells = Cells(model.network, properties, model.start)
+        self.reduced = Reduced(self.cells, kind, eager)
+        self.search = _MergedSearch(self.cells, bounds, self.reduced, model.experience, first_only=first_only)
+
+    def run(self, *, shortest: bool, progress: Progress | None) -> Outcome:
+        self.search.report_to(progress)
+        return (breadth_first if shortest else depth_first)(self.search, sleep=False)
+
+    def result(self, rounds: int, seconds: float) -> Verification:
+        outcome = self.search.outcome
+        states, violating = outcome.states, 0
+        if outcome.violations:
+            # A state in which a property was just broken is the same state of the network.
+            part = (1 << WIDTH * len(self.cells.names)) - 1
+            found = self.search.parents
+            states = len({state & part for state in found})
+            violating = len({state & part for state in found if not self._is_fine(state)})
+        verdict: Literal["proved", "violated", "bounded"] = "proved"
+        if outcome.violations:
+            verdict = "violated"
+        elif outcome.result == "bounded":
+            verdict = "bounded"
+        return Verification(
+            verdict,
+            outcome,
+            states,
+            violating,
+            frozenset(self.reduced.used),
+            tuple(_WHY[kind] for kind in _WHY if kind in self.reduced.used),
+            assumptions_of(self.model),
+            rounds,
+            seconds,
+            [each.property for each in outcome.violations if not self._comes_again(each)],
+        )
+
+    def _is_fine(self, state: int) -> bool:
+        return state < self.cells.violated and all(self.reduced.verdicts(state))
+
+    def _comes_again(self, violation: Violation) -> bool:
+        """Tell whether a run, replayed, breaks its property again."""
+        network = self.model.network
+        world = World(network)
+        world.restore(self.model.start)
+        watch = Watch(network, self.cells.properties)
+        for transition in violation.path:
+            record = world.take(transition)
+            watch.observe(record, dict(zip(network.names, world.snapshot().states, strict=True)))
+        return violation.property in watch.broken
+
+
+class _MergedSearch(Search):
+    """A search whose steps may be several transitions each."""
+
+    def __init__(
+        self, cells: Cells, bounds: Bounds, reduced: Reduced, experience: Experience, *, first_only: bool
+    ) -> None:
+        super().__init__(cells, bounds, first_only=first_only, successors=reduced)
+        self._reduced = reduced
+        self._experience = experience
+
+    def report_to(self, progress: Progress | None) -> None:
+        """Have progress reported."""
+        self._progress = progress
+
+    def tick(self) -> None:
+        """Look at the limits, also at how many states the program has: they may be without bound."""
+        super().tick()
+        if len(self._experience.programs) >= MOST_PROGRAMS:
+            raise Stop(f"{MOST_PROGRAMS:,} states of the program, which may have ever more")
+
+    def begin(self) -> tuple[int, int]:
+        """Return the first state, eager steps taken, twice: it is its own key."""
+        start = self._reduced.start
+        self.parents[start] = start
+        self.new_state(start)
+        return start, start
+
+    def path(self, state: int) -> tuple[Transition, ...]:
+        """Return the transitions that first led to a state."""
+        states = [state]
+        while (parent := self.parents[states[-1]]) != states[-1]:
+            states.append(parent)
+        states.reverse()
+        here, transitions = states[0], list(self._reduced.settling)
+        for wanted in states[1:]:
+            here, taken = next(step for step in self._reduced.told(here) if step[0] == wanted)
+            transitions += taken
+        return tuple(transitions)
+
+
+def assumptions_of(model: Model) -> tuple[str, ...]:
+    """Return what is taken for granted of a lifted network, in words."""
+    found = [
+        "Hosts send no packets but those given, each any number of times.",
+        "A packet that has come to a switch once may come again at any time.",
+        "Links do not fail, sessions stay open, and all switches have joined before.",
+        "Rules that have a timeout may vanish at any moment."
+        if model.how.timeouts
+        else "Rules do not time out.",
+    ]
+    if model.how.kuai:
+        found.append(
+            "As in Kuai, requests are handled one at a time and what precedes a barrier is done at once."
+        )
+    return tuple(found)

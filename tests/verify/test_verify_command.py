@@ -1,0 +1,92 @@
+"""`penstock verify`: what it prints, its exit status, and traces that come again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from penstock.cli.main import commands
+from penstock.errors import PenstockError
+from penstock.replay import replay
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "mocs"
+PROVED = ("cp1_firewall", "cp3_learning", "cp4_policy", "cp5_update")
+LONGEST = 10
+"""How many steps a bug's story has at most."""
+VIOLATED = ("bug_reordering", "bug_nesting", "bug_update")
+
+
+def _run(name: str, folder: Path, *options: str) -> Result:
+    arguments = ["verify", str(EXAMPLES / f"{name}.toml"), "-o", str(folder), *options]
+    return CliRunner().invoke(commands, arguments, standalone_mode=False)
+
+
+def _json(name: str, folder: Path, *options: str) -> dict[str, Any]:
+    ran = _run(name, folder, "--json", *options)
+    assert ran.exception is None, ran.exception
+    found: dict[str, Any] = json.loads(ran.stdout)
+    assert ran.return_value == {"proved": 0, "violated": 1, "bounded": 3}[found["result"]]
+    return found
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_a_program_without_bugs_is_proved(name: str, tmp_path: Path):
+    found = _json(name, tmp_path)
+    assert (found["result"], found["bounded_by"]) == ("proved", [])
+    assert found["classes"] == sum(found["classes_by_host"].values()) > 2
+    assert found["reductions"] and found["assumptions"]
+
+
+@pytest.mark.parametrize("name", VIOLATED)
+def test_a_bug_is_told_and_its_trace_replayed(name: str, tmp_path: Path):
+    found = _json(name, tmp_path)
+    assert found["result"] == "violated"
+    (violation,) = found["violations"]
+    assert violation["confirmed"] and 2 < violation["steps"] <= LONGEST
+    again = replay(Path(violation["trace"]))
+    assert again.reproduced and len(again.records) == violation["steps"]
+
+
+def test_wrong_nesting_is_invisible_in_kuais_model(tmp_path: Path):
+    assert _json("bug_nesting", tmp_path, "--mode", "kuai")["result"] == "proved"
+
+
+def test_ryus_switch_loops_on_a_ring(ryu_sources: Path, tmp_path: Path):
+    ran = _run("ryu_ring", tmp_path)
+    assert ran.return_value == 1
+    assert "comes back to s1" in ran.stdout and "output:flood" in ran.stdout
+
+
+def test_a_bound_is_no_proof(tmp_path: Path):
+    found = _json("cp4_policy", tmp_path, "--mode", "off", "--states", "10")
+    assert found["result"] == "bounded"
+    assert "10 states" in found["bounded_by"][0]
+
+
+@pytest.mark.parametrize(
+    ("formula", "sentence"),
+    [
+        ("G forall p in h9.rcvq: p.ssh", "Column 15: h9 is no name"),
+        ("G forall p in h2.rcvq: p.shh", "shh is no field of a packet, did you mean ssh"),
+        ("G [match(s)] true", "match has 3 arguments"),
+        ("NoBlackHoles", "A proof knows no property 'NoBlackHoles'"),
+    ],
+)
+def test_a_formula_that_means_nothing_is_refused(formula: str, sentence: str, tmp_path: Path):
+    refused = _run("cp3_learning", tmp_path, "-p", formula)
+    assert isinstance(refused.exception, PenstockError)
+    assert sentence in str(refused.exception)
+
+
+def test_a_damaged_trace_is_refused(tmp_path: Path):
+    (violation,) = _json("bug_nesting", tmp_path)["violations"]
+    path = Path(violation["trace"])
+    header, *rest = path.read_text().splitlines(keepends=True)
+    damaged = {**json.loads(header), "verify": {"mode": "penstock"}}
+    path.write_text("".join([json.dumps(damaged) + "\n", *rest]))
+    with pytest.raises(PenstockError, match="damaged"):
+        replay(path)
