@@ -340,6 +340,12 @@ def replay(trace: Path, tries: int, as_json: bool) -> int:
 @click.option("--shortest", is_flag=True, help="Search for a sequence that is proved to be the shortest.")
 @click.option("--invariant", "-i", help="Which violation of the trace; by default the first that lasts.")
 @click.option("--wide", is_flag=True, help="Take any violation of the same invariant for the same.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="How many replays at once."
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Replay on the Dask cluster that has its scheduler there."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:
     """Find the few inputs of a trace that lead to its violation.
@@ -370,6 +376,66 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None) -> int:
     file = trace / "trace.jsonl" if trace.is_dir() else trace
     print_trace(read_trace(file), Choice(whole, first, last))
     return 0
+
+
+@commands.command(name="trace-packet")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("packet", required=False)
+@click.option("--from", "host", metavar="HOST", help="Send a packet that is not in the trace from here.")
+@click.option("--to", metavar="HOST", help="Where that packet is meant to go.")
+@click.option("--as", "protocol", default="ping", show_default=True, help="What it is: ping, arp, tcp, udp.")
+@click.option("--at", type=click.IntRange(0), metavar="N", help="After which line; by default the violation.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def trace_packet(host: str | None, to: str | None, trace: Path, **options: Any) -> int:
+    """Follow a packet of a trace, hop by hop, with the rules that it met.
+
+    PACKET is its name (h1#3) or the number of a line that sends it; without, all are listed.  With --from
+    and --to, find out where a packet would have gone after line N.
+    """
+    from penstock.cli.rootcausing import run_trace_packet
+
+    return run_trace_packet(trace, ends=(host, to), **options)
+
+
+@commands.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--at", type=click.IntRange(0), metavar="N", help="After which line; by default the violation.")
+@click.option("--interactive", is_flag=True, help="Go through it from a console.")
+@click.option("--reduce", is_flag=True, help="List the commands that made the tables, and no others.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def openflow(trace: Path, **options: Any) -> int:
+    """Replay a trace's OpenFlow messages to the switches alone, and look at these.
+
+    Controllers that are processes are not started; one that runs in process is, to know what it sent.
+    """
+    from penstock.cli.rootcausing import run_openflow
+
+    return run_openflow(trace, **options)
+
+
+@commands.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("--most", type=click.IntRange(0), default=20, show_default=True, help="How many of each.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def diff(first: Path, second: Path, most: int, as_json: bool) -> int:
+    """Tell what happens in one trace and not in another, and what in another order.
+
+    The exit status is 1 if they differ.
+    """
+    from penstock.cli.rootcausing import run_diff
+
+    return run_diff(first, second, most=most, as_json=as_json)
+
+
+@commands.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The SVG; by default in the folder.")
+def plot(folder: Path, output: Path | None) -> int:
+    """Draw how a minimisation went: the size of the sequence over the replays."""
+    from penstock.cli.rootcausing import run_plot
+
+    return run_plot(folder, output)
 
 
 @commands.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,10 +12,13 @@ from typing import Final
 import click
 
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
+from penstock.errors import PenstockError
+from penstock.minimize.crew import Crew, DaskCrew, LocalCrew, Origin
 from penstock.minimize.ddmin import Minimal, NotReproducedError, minimise
+from penstock.minimize.parallel import minimise_in_parallel
 from penstock.minimize.progress import Progress, Step
 from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.script import load_script, trace_file
+from penstock.minimize.script import trace_file
 from penstock.minimize.writing import story_of, summary, write_minimal
 from penstock.replay import Replay, replay
 
@@ -77,16 +81,23 @@ def run_minimize(
     shortest: bool,
     wide: bool,
     invariant: str | None,
+    workers: int,
+    scheduler: str | None,
     as_json: bool,
 ) -> int:
     """Minimise a trace, write and print what is left, and return the exit status."""
-    script = load_script(trace, invariant=invariant)
+    origin = Origin.of(trace, invariant=invariant, wide=wide)
+    script = origin.script()
     folder = output if output is not None else _folder_of(trace_file(trace))
     reproducer = reproducer_of(script, wide=wide)
     try:
         with _Shown(quiet=as_json) as shown:
             watch = partial(shown.tell, original=len(script.inputs))
-            minimal = minimise(script, reproducer, progress=watch, folder=folder, tries=tries)
+            with _crew(workers, scheduler) as crew:
+                if crew is None:
+                    minimal = minimise(script, reproducer, progress=watch, folder=folder, tries=tries)
+                else:
+                    minimal = minimise_in_parallel(origin, crew, progress=watch, folder=folder, tries=tries)
             if shortest:
                 from penstock.minimize.shortest import shortest as search
 
@@ -101,6 +112,17 @@ def run_minimize(
         for text in _minimal_lines(minimal, where):
             click.echo(printable(text))
     return FOUND
+
+
+def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[Crew | None]:
+    """Return who helps, to be sent home afterwards; nobody, if there is one worker and no cluster."""
+    if scheduler is not None:
+        if workers > 1:
+            raise PenstockError(
+                "--workers are of this machine, and --scheduler has its own: give one of them."
+            )
+        return closing(DaskCrew(scheduler))
+    return closing(LocalCrew(workers)) if workers > 1 else nullcontext()
 
 
 def _folder_of(trace: Path) -> Path:

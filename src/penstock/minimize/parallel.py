@@ -1,0 +1,340 @@
+"""Minimising with several workers, which ends as it would with one.
+
+A minimisation is a function of the answers that replays give.  So while a worker tries what is asked now,
+what would be asked next can be found out by dreaming: the same minimisation is gone through once more, with
+the answers there are and with an answer assumed to the question that is open.  Where it then asks something
+that nobody knows, that is what a free worker is given, and so on, from the likelier dreams to the less
+likely.
+
+The minimisation itself never sees a dream.  It asks its questions in its own order and is given their true
+answers, some sooner than they would have been; what was tried in vain is not counted among its replays.
+Where replays are exact the result is therefore the same as with one worker, step by step.  With real
+processes it is the same as far as two minimisations by one worker are.
+
+A dream begins at the beginning, which costs milliseconds for each hundred replays: little beside a replay
+that waits for processes, but not beside a short one in process.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from heapq import heappop, heappush
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Protocol, Self
+
+from penstock.errors import PenstockError
+from penstock.minimize.crew import Answer, Crew, Origin, Task, refuse_fixed_ports
+from penstock.minimize.ddmin import Minimal, minimise
+from penstock.minimize.progress import FILE, Watcher
+from penstock.minimize.reproducers import reproducer_of
+from penstock.minimize.reproducing import Attempt, Reproducer
+from penstock.minimize.script import Cue, Script
+
+_MOST_DREAMS: Final = 4
+"""How many dreams there are for each worker before what they lead to is too unlikely."""
+_UNLIKELY: Final = 0.05
+"""How likely an answer is another than those so far suggest."""
+_WITHOUT_LAST: Final = 0.2
+"""How likely a sequence does without the last input of a larger one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of workers: a script, some inputs, how many tries, and the how many-th time it is."""
+
+    script: str
+    inputs: frozenset[tuple[int, str]]
+    tries: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What speculation did: the replays that were begun on a guess, and those of them that were asked for."""
+
+    replays: int
+    guessed: int
+    used: int
+
+
+def minimise_in_parallel(
+    origin: Origin,
+    crew: Crew,
+    *,
+    progress: Watcher | None = None,
+    folder: Path | None = None,
+    tries: int = 1,
+    simplify: bool = True,
+    report: Callable[[Work], None] | None = None,
+) -> Minimal:
+    """Return what `minimise` returns for the script of a trace, with the replays made by a crew."""
+    script = origin.script()
+    refuse_fixed_ports(script)
+    with TemporaryDirectory() as dreams:
+        memory = Path(dreams)
+        known = None if folder is None or not (folder / FILE).is_file() else memory / "known.jsonl"
+        if known is not None and folder is not None:
+            shutil.copyfile(folder / FILE, known)
+
+        def dream(reproducer: Reproducer) -> None:
+            """Minimise with the answers of earlier runs, and keep none."""
+            if known is not None:
+                shutil.copyfile(known, memory / FILE)
+            minimise(script, reproducer, folder=memory if known else None, tries=tries, simplify=simplify)
+
+        speculation = _Speculation(origin, script, crew, dream)
+        found = minimise(
+            script,
+            _Told(script, speculation, speculation),
+            progress=progress,
+            folder=folder,
+            tries=tries,
+            simplify=simplify,
+        )
+    if report is not None:
+        report(speculation.work())
+    return found
+
+
+# Questions.
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question, with what a worker has to know to answer it."""
+
+    question: Question
+    task: Task
+
+
+class _Source(Protocol):
+    """Where answers come from."""
+
+    def answer(self, asked: _Asked) -> Attempt:
+        """Return the answer to a question."""
+        ...
+
+    def own_script(self, variant: str, script: Script, inputs: tuple[Cue, ...]) -> Script | None:
+        """Return a replay as a script of its own."""
+        ...
+
+
+class _Told:
+    """A reproducer that replays nothing itself: its answers are told."""
+
+    def __init__(
+        self, script: Script, shared: _Speculation, source: _Source, times: Counter[Question] | None = None
+    ) -> None:
+        self.script = script
+        self.is_exact = shared.local.is_exact
+        self._shared = shared
+        self._source = source
+        self._times: Counter[Question] = Counter() if times is None else times
+        self._variant, self._changes = shared.variant(script)
+
+    def with_script(self, script: Script) -> Self:
+        """Return a reproducer for another script that is told by the same source."""
+        return type(self)(script, self._shared, self._source, self._times)
+
+    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+        """Return how a replay of some inputs goes."""
+        what = frozenset((cue.line, str(cue)) for cue in inputs)
+        first = Question(self._variant, what, tries, 0)
+        self._times[first] += 1
+        question = Question(self._variant, what, tries, self._times[first])
+        shared = self._shared
+        task = Task(shared.origin, shared.digest, self._variant, self._changes, tuple(inputs), tries)
+        return self._source.answer(_Asked(question, task))
+
+    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
+        """Replay some inputs here, and write what happens as a trace."""
+        return self._shared.local.with_script(self.script).record(inputs, path)
+
+    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
+        """Return a replay of some inputs as a script of its own."""
+        return self._source.own_script(self._variant, self.script, tuple(inputs))
+
+
+class _Unknown(Exception):
+    """A dream came to a question that nobody has answered, or to something that only a replay can tell."""
+
+    def __init__(self, asked: _Asked | None) -> None:
+        super().__init__("nobody knows")
+        self.asked = asked
+
+
+class _Woken(Exception):
+    """There is news, so that the dream is of the past."""
+
+
+_Assumed = tuple[tuple[Question, bool], ...]
+
+
+class _Dream:
+    """Tells what is known, and what is assumed."""
+
+    def __init__(self, speculation: _Speculation, assumed: _Assumed) -> None:
+        self._speculation = speculation
+        self._assumed = dict(assumed)
+
+    def answer(self, asked: _Asked) -> Attempt:
+        """Return the answer, if it is known or assumed."""
+        known = self._speculation.answers.get(asked.question)
+        if known is not None:
+            return known.told()
+        if self._speculation.crew.has_news():
+            raise _Woken
+        if asked.question not in self._assumed:
+            raise _Unknown(asked)
+        return Attempt(reproduced=self._assumed[asked.question])
+
+    def own_script(self, variant: str, script: Script, inputs: tuple[Cue, ...]) -> Script | None:  # noqa: ARG002
+        """Return a replay as a script of its own, if it was made before."""
+        try:
+            return self._speculation.own_scripts[variant, inputs]
+        except KeyError:
+            raise _Unknown(None) from None
+
+
+# Speculation.
+
+
+class _Speculation:
+    """Keeps a crew busy: with the question that is open, and with those that may follow."""
+
+    def __init__(
+        self, origin: Origin, script: Script, crew: Crew, dream: Callable[[Reproducer], None]
+    ) -> None:
+        self.origin = origin
+        self.crew = crew
+        self.digest = script.digest()
+        self.local: Reproducer = reproducer_of(script, wide=origin.wide)
+        self.answers: dict[Question, Answer] = {}
+        self.own_scripts: dict[tuple[str, tuple[Cue, ...]], Script | None] = {}
+        self._script = script
+        self._dream = dream
+        self._odds = _Odds(self.digest, len(script.inputs))
+        self._running: dict[int, Question] = {}
+        self._numbers = count()
+        self._guessed: set[Question] = set()
+        self._asked: set[Question] = set()
+        self._dreamt: dict[_Assumed, _Asked | None] = {}
+
+    def work(self) -> Work:
+        """Return what was done so far."""
+        return Work(len(self._asked), len(self._guessed), len(self._guessed & self._asked))
+
+    def variant(self, script: Script) -> tuple[str, dict[str, object]]:
+        """Return the digest of a script, and the fields in which it differs from that of the trace."""
+        first = self._script
+        if script is first:
+            return self.digest, {}
+        names = [each.name for each in fields(Script)]
+        changes = {
+            name: getattr(script, name) for name in names if getattr(script, name) != getattr(first, name)
+        }
+        return script.digest(), changes
+
+    def answer(self, asked: _Asked) -> Attempt:
+        """Return the true answer, and have others found out while it takes."""
+        self._asked.add(asked.question)
+        while asked.question not in self.answers:
+            if asked.question not in self._running.values():
+                self._begin(asked)
+            for guess in self._guesses(asked):
+                self._guessed.add(guess.question)
+                self._begin(guess)
+            for number, answer in self.crew.news():
+                question = self._running.pop(number)
+                self.answers[question] = answer
+                self._odds.learn(question, answer)
+                self._dreamt.clear()
+        return self.answers[asked.question].told()
+
+    def own_script(self, variant: str, script: Script, inputs: tuple[Cue, ...]) -> Script | None:
+        """Return a replay as a script of its own; that is made here, and once."""
+        key = variant, inputs
+        if key not in self.own_scripts:
+            self.own_scripts[key] = self.local.with_script(script).rewritten(inputs)
+        return self.own_scripts[key]
+
+    def _begin(self, asked: _Asked) -> None:
+        number = next(self._numbers)
+        self._running[number] = asked.question
+        self.crew.begin(number, asked.task)
+
+    def _guesses(self, asked: _Asked) -> Iterator[_Asked]:
+        """Yield what may be asked after a question, the likeliest first, for as many workers as are free."""
+        order = count()
+        dreams: list[tuple[float, int, _Assumed]] = []
+
+        def branch(question: Question, assumed: _Assumed, chance: float) -> None:
+            yes = self._odds.of(question)
+            for answer, share in ((True, yes), (False, 1 - yes)):
+                heappush(dreams, (-chance * share, next(order), (*assumed, (question, answer))))
+
+        size = self.crew.size
+        branch(asked.question, (), 1.0)
+        with suppress(_Woken):
+            for _ in range(_MOST_DREAMS * size):
+                if len(self._running) >= size or not dreams:
+                    return
+                chance, _, assumed = heappop(dreams)
+                found = self._next(assumed)
+                if found is None:
+                    continue
+                if found.question not in self._running.values():
+                    yield found
+                branch(found.question, assumed, -chance)
+
+    def _next(self, assumed: _Assumed) -> _Asked | None:
+        """Return what would be asked next under some assumptions, if they leave anything to ask."""
+        if assumed not in self._dreamt:
+            try:
+                self._dream(_Told(self._script, self, _Dream(self, assumed)))
+                self._dreamt[assumed] = None
+            except _Unknown as unknown:
+                self._dreamt[assumed] = unknown.asked
+            except PenstockError:
+                self._dreamt[assumed] = None
+        return self._dreamt[assumed]
+
+
+class _Odds:
+    """How likely some inputs lead to the violation, judging by those that were tried.
+
+    - All inputs do; none does not.
+    - Most often what is part of a sequence that does not, does not either, and what has one in it that
+      does, does.
+    - Otherwise take the smallest that does and has the inputs in it.  A run ends with its violation, so the
+      last input is mostly needed; and, say, one more is, which is as likely in a part as the part is large.
+    """
+
+    def __init__(self, script: str, inputs: int) -> None:
+        self._first = script, inputs
+        self._passed: list[Question] = []
+        self._failed: list[Question] = []
+
+    def learn(self, question: Question, answer: Answer) -> None:
+        """Take note of an answer."""
+        passed = answer.attempt is not None and answer.attempt.reproduced
+        (self._passed if passed else self._failed).append(question)
+
+    def of(self, question: Question) -> float:
+        """Return how likely the answer to a question is yes."""
+        asked = question.inputs
+        if not asked or any(each.script == question.script and asked <= each.inputs for each in self._failed):
+            return _UNLIKELY
+        if (question.script, len(asked)) == self._first or any(asked >= each.inputs for each in self._passed):
+            return 1 - _UNLIKELY
+        known = [each.inputs for each in self._passed if asked < each.inputs]
+        if not known:
+            return 0.5
+        smallest = min(known, key=len)
+        return len(asked) / len(smallest) if max(smallest) in asked else _WITHOUT_LAST
