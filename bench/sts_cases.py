@@ -1,0 +1,253 @@
+"""STS's Table 6.1: bugs found by fuzzing and minimised, each beside the paper's figures.
+
+    python -m bench.sts_cases [--only CASE] [--live] [--json | --markdown PAGE]
+
+Each case is a scenario in examples/sts with an app that has the bug.  It is fuzzed by the seed written in
+it until the first violation that lasts; then that run is minimised.  `inputs` are those of the run, waits and
+looks at the invariants apart; `size` counts all of the minimal sequence, of whatever kind.  `seconds` is how
+long it took to minimise.  With `--live` some of the cases are run once more against real processes over TCP.
+
+The paper gives no time for two of the cases, and could not replay the delicate timer interleaving at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from bench.nice_search import Rows, options_of, publish
+from bench.separately import separately
+from penstock.errors import PenstockError
+from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz, with_options
+from penstock.fuzz.inputs import Check, Wait
+from penstock.fuzz.invariants import invariants_of
+from penstock.minimize.ddmin import Minimal, minimise
+from penstock.minimize.reproducers import reproducer_of
+from penstock.minimize.script import Script, load_script
+from penstock.scenario import Scenario, load_scenario
+
+NAME: Final = "sts_cases"
+EXAMPLES: Final = Path(__file__).parents[1] / "examples" / "sts"
+MOST_SECONDS: Final = 60.0
+"""How long it may take to minimise a run on virtual time."""
+LIVE_TRIES: Final = 3
+"""How often a sequence is tried against real processes before it counts as one that does not reproduce."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A row of the paper's table: its bug, our scenario, and what STS made of it."""
+
+    title: str
+    inputs: int
+    size: int
+    seconds: float | None
+
+
+CASES: Final[Mapping[str, Case]] = {
+    "loop_after_recovery": Case("Pyretic loop", 36, 2, 266.2),
+    "premature_packet_in": Case("POX premature PacketIn", 102, 2, 249.1),
+    "in_flight_black_hole": Case("POX in-flight blackhole", 46, 7, 641.1),
+    "migration_black_hole": Case("POX migration blackhole", 29, 3, 1796.0),
+    "discovery_loop": Case("NOX discovery loop", 150, 18, 4990.9),
+    "failover": Case("Floodlight failover bug", 202, 2, None),
+    "master_election": Case("ONOS master election", 30, 3, 6325.2),
+    "balancer_errors": Case("POX load balancer error checking", 106, 24, 2396.7),
+    "rare_path": Case("Null pointer on rarely used codepath", 62, 2, 157.4),
+    "overlapping_entries": Case("Overlapping flow entries", 27, 2, 115.4),
+    "timer_interleaving": Case("Delicate timer interleaving", 39, 39, None),
+    "wrong_algorithm": Case("Algorithm misimplementation", 40, 7, 525.2),
+    "thread_race": Case("Multithreaded race condition", 1596, 2, 36967.5),
+    "memory_leak": Case("Memory leak", 719, 30, 15022.6),
+    "memory_corruption": Case("Memory corruption", 341, 2, 145.7),
+}
+
+LIVE: Final[Mapping[str, Mapping[str, Any]]] = {
+    "loop_after_recovery": {},
+    "in_flight_black_hole": {"interval_ms": 100},
+    "migration_black_hole": {"rates": {"migration": 0.1}},
+    "master_election": {"interval_ms": 100},
+    "overlapping_entries": {"rates": {"broadcast": 1.0}},
+}
+"""The cases that are also run against real processes, and what differs in their `[fuzz]` then.
+
+Real time passes while they run, so what takes long on a clock of its own is made to come sooner.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case as it was measured, beside the paper's figures."""
+
+    case: str
+    controller: str
+    inputs: int
+    size: int
+    replays: int
+    seconds: float
+    paper_inputs: int
+    paper_size: int
+    paper_seconds: float | None
+    message: str
+    sequence: tuple[str, ...]
+
+
+def scenario_of(case: str, *, mended: bool = False) -> Scenario:
+    """Return the scenario of a case, with its bug or without."""
+    scenario = load_scenario(EXAMPLES / f"{case}.toml")
+    if not mended:
+        return scenario
+    return _with_controllers(
+        scenario, lambda _, table: {**table, "options": {**_options(table), "mended": True}}
+    )
+
+
+def live_scenario(case: str, first_port: int = 16653) -> Scenario:
+    """Return the scenario of a case with each controller a process of its own."""
+
+    def launched(number: int, table: Mapping[str, Any]) -> dict[str, Any]:
+        options = [word for key, value in _options(table).items() for word in (f"--{key}", str(value))]
+        apps = [str(app).partition(":")[0] for app in table["apps"]]
+        words = [sys.executable, "-m", "penstock.controllers.launch", *apps, *options]
+        return {"cmd": f"{shlex.join(words)} --port {{port}}", "port": first_port + number}
+
+    scenario = _with_controllers(scenario_of(case), launched)
+    changes = {**LIVE[case], "rates": {**scenario.fuzz["rates"], **LIVE[case].get("rates", {})}}
+    return with_options(replace(scenario, name=f"{scenario.name}-live"), **changes)
+
+
+def _with_controllers(scenario: Scenario, change: Callable[[int, Any], dict[str, Any]]) -> Scenario:
+    """Return a scenario with each controller's table changed; the function gets its number too."""
+    if scenario.controllers:
+        tables = {name: change(n, table) for n, (name, table) in enumerate(scenario.controllers.items())}
+        return replace(scenario, controllers=tables)
+    return replace(scenario, controller=change(0, scenario.controller))
+
+
+def _options(table: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = table.get("options", {})
+    return found
+
+
+def fuzzed(scenario: Scenario, folder: Path) -> Report:
+    """Fuzz a scenario until the first violation that lasts."""
+
+    def progress(fuzzing: Fuzzing) -> None:
+        fuzzing.stopping = any(found.finding.persistent for found in fuzzing.outcome.violations)
+
+    async def conduct(fuzzing: Fuzzing) -> None:
+        await fuzzing.run(progress)
+
+    return asyncio.run(fuzz(scenario, folder, invariants=invariants_of, conduct=conduct))
+
+
+def given_inputs(script: Script) -> int:
+    """Return how many inputs of a run did something to the network."""
+    return sum(not isinstance(cue.what, Wait | Check) for cue in script.inputs)
+
+
+def minimised(report: Report, *, tries: int = 1) -> tuple[Script, Minimal]:
+    """Minimise a run."""
+    script = load_script(report.folder)
+    return script, minimise(script, reproducer_of(script), tries=tries)
+
+
+def measure(case: str, *, live: bool = False) -> Row:
+    """Fuzz a case, minimise what was found, and put it beside the paper's figures."""
+    scenario = live_scenario(case) if live else scenario_of(case)
+    with TemporaryDirectory() as folder:
+        report = fuzzed(scenario, Path(folder))
+        began = time.perf_counter()
+        script, minimal = minimised(report, tries=LIVE_TRIES if live else 1)
+        seconds = time.perf_counter() - began
+    paper = CASES[case]
+    return Row(
+        case,
+        "processes over TCP" if live else "in process",
+        given_inputs(script),
+        minimal.size,
+        minimal.replays,
+        round(seconds, 2),
+        paper.inputs,
+        paper.size,
+        paper.seconds,
+        minimal.message,
+        tuple(map(str, minimal.inputs)),
+    )
+
+
+def faults(rows: Sequence[Row]) -> Iterator[str]:
+    """Say in sentences what is not as it must be."""
+    for row in rows:
+        told = f"{row.case} ({row.controller})"
+        if row.size > row.paper_size:
+            yield f"{told}: {row.size} inputs are more than the paper's {row.paper_size}."
+        if row.controller != "in process":
+            continue
+        if row.inputs < row.paper_inputs:
+            yield f"{told}: the run has {row.inputs} inputs, fewer than the paper's {row.paper_inputs}."
+        if row.seconds >= MOST_SECONDS:
+            yield f"{told}: it took {row.seconds} s to minimise, and {MOST_SECONDS:g} s is too long."
+
+
+HEADINGS: Final = (
+    "case",
+    "controller",
+    "inputs",
+    "size",
+    "replays",
+    "seconds",
+    "paper: inputs",
+    "size",
+    "seconds",
+)
+
+
+def table(rows: Sequence[Row]) -> Rows:
+    """Return the figures as people read them."""
+    return [
+        HEADINGS,
+        *(
+            [
+                CASES[row.case].title,
+                row.controller,
+                f"{row.inputs:,}",
+                str(row.size),
+                str(row.replays),
+                f"{row.seconds:.2f}",
+                f"{row.paper_inputs:,}",
+                str(row.paper_size),
+                "-" if row.paper_seconds is None else f"{row.paper_seconds:,.1f}",
+            ]
+            for row in rows
+        ),
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command."""
+    parser = options_of(NAME, __doc__.splitlines()[0])
+    parser.add_argument("--only", choices=list(CASES), help="one case only")
+    parser.add_argument("--live", action="store_true", help="also against real processes")
+    options = parser.parse_args(arguments)
+    cases = [options.only] if options.only else list(CASES)
+    try:
+        rows = [separately(measure, case) for case in cases]
+        if options.live:
+            rows += [separately(measure, case, live=True) for case in cases if case in LIVE]
+    except PenstockError as error:
+        print(error, file=sys.stderr)
+        return 2
+    figures = {"rows": [asdict(row) for row in rows]}
+    return publish(options, NAME, figures, {"Bugs of Table 6.1, minimised:": table(rows)}, faults(rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
