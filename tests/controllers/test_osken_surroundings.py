@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
+import logging
 import random
+import threading
 import time
 from pathlib import Path
 
 from osken_lab import control, handle, joined, lines, network_of, write_app
 
+from penstock.controllers.osken.determinism import Surroundings
+from penstock.controllers.osken.hub import Hub
 from penstock.world.world import World
 
 
@@ -29,6 +35,33 @@ def test_time_stands_still_for_the_program_and_goes_on_for_others(tmp_path: Path
     expected = ["1500000000.0 0.0 2017-07-14 02:40:00 02:40 1500000000.0"]
     assert lines(handle(controller, b"a").events) == lines(handle(controller, b"b").events) == expected
     assert (time.time, time.sleep, random.random) == real
+
+
+def test_other_threads_keep_their_clock_chance_and_output_during_a_step(capsys, caplog):
+    seen: list[object] = []
+
+    def look() -> None:
+        print("from elsewhere")
+        logging.getLogger("elsewhere").warning("logged elsewhere")
+        seen.extend([time.monotonic(), type(itertools.count()), datetime.datetime.now().year])
+
+    def look_in_a_thread() -> None:
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+
+    surroundings = Surroundings(Hub(), 10)
+    before = time.monotonic()
+    with surroundings.around(b"seed"):
+        look_in_a_thread()
+        inside = time.monotonic()
+        print("from the program")
+    assert inside == 0.0 < before <= seen[0] <= time.monotonic()
+    assert seen[1] is itertools.count
+    assert seen[2] > 2017, "the virtual clock begins in 2017"
+    assert surroundings.lines == ["from the program"]
+    assert "from elsewhere" in capsys.readouterr().out
+    assert "logged elsewhere" in caplog.text
 
 
 def test_state_in_classes_modules_closures_and_defaults_is_put_back(tmp_path: Path):

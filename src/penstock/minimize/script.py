@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -104,7 +105,7 @@ class Violation:
         return wide or masked(message.partition(":")[0]) == self.what
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Script:
     """A run as its inputs, what is expected around them, and what it violates."""
 
@@ -124,6 +125,11 @@ class Script:
 
     def digest(self) -> str:
         """Return what tells one script from another."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        # Asked for at every replay, and in every dream of one.
         found = [
             self.scenario.table(),
             self.engine,

@@ -9,7 +9,9 @@ in and out, rather than planting other names into the program's modules, also re
 functions and the libraries in between, and leaves the rest of the process alone.
 
 A module that is first imported while a program is loaded may keep a swapped function for ever
-(`from time import time`), so outside of steps each of them does what the original does.
+(`from time import time`), and other threads of the process (a server, a cluster's client) must not find
+their clocks stopped in the middle of a step.  So outside of steps, and in all threads but the one that
+makes the step, each of them does what the original does.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import get_ident
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from penstock.controllers.osken.hub import MICROSECONDS, Hub
 
@@ -70,14 +73,14 @@ class Surroundings:
     @contextmanager
     def around(self, seed: bytes, *, loading: bool = False) -> Iterator[None]:
         """Let the program see these surroundings, inside this block."""
-        global _here
+        global _here, _thread
         self.seed, self._seeded = seed, None
         self.lines = []
-        _here = self
+        _here, _thread = self, get_ident()
         for variables, name, swapped, _ in _SWAPS_AT_LOAD if loading else _SWAPS:
             variables[name] = swapped
         _LOGGER._log = _keep_record
-        stdout, sys.stdout = sys.stdout, _Printed(self)
+        stdout, sys.stdout = sys.stdout, _Printed(self, sys.stdout)
         try:
             yield
         finally:
@@ -92,6 +95,13 @@ _ADDRESSES: Final = re.compile(r" at 0x[0-9a-f]+")
 """Where objects are in memory, which differs from run to run."""
 
 _here: Surroundings | None = None
+_thread = 0
+"""The thread that makes the step."""
+
+
+def _surroundings() -> Surroundings | None:
+    """Return what surrounds the program that runs in this thread, if one does."""
+    return _here if _here is not None and get_ident() == _thread else None
 
 
 def scrubbed(text: str) -> str:
@@ -106,17 +116,19 @@ def _clock(original: Callable[[], Any], virtual: Callable[[int], Any]) -> Callab
     """Return a function that tells the virtual time while a program runs."""
 
     def tell() -> Any:
-        return original() if _here is None else virtual(_here.microseconds())
+        here = _surroundings()
+        return original() if here is None else virtual(here.microseconds())
 
     return tell
 
 
 def _sleep(original: Callable[[float], None]) -> Callable[[float], None]:
     def sleep(seconds: float) -> None:
-        if _here is None:
+        here = _surroundings()
+        if here is None:
             original(seconds)
         else:
-            _here.hub.sleep(seconds)
+            here.hub.sleep(seconds)
 
     return sleep
 
@@ -125,8 +137,9 @@ def _broken_down(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of a time in seconds, by default the virtual one."""
 
     def break_down(seconds: float | None = None) -> Any:
-        if seconds is None and _here is not None:
-            seconds = EPOCH + _here.microseconds() / MICROSECONDS
+        here = _surroundings()
+        if seconds is None and here is not None:
+            seconds = EPOCH + here.microseconds() / MICROSECONDS
         return original(seconds)
 
     return break_down
@@ -136,8 +149,9 @@ def _formatted(original: Callable[..., str], places: int) -> Callable[..., str]:
     """Return a function whose last argument is a broken-down time, by default the virtual one."""
 
     def formatted(*arguments: Any) -> str:
-        if len(arguments) < places and _here is not None:
-            arguments = (*arguments, time.gmtime(EPOCH + _here.microseconds() // MICROSECONDS))
+        here = _surroundings()
+        if len(arguments) < places and here is not None:
+            arguments = (*arguments, time.gmtime(EPOCH + here.microseconds() // MICROSECONDS))
         return original(*arguments)
 
     return formatted
@@ -149,9 +163,10 @@ class _DateTime(datetime.datetime):
     @classmethod
     def now(cls, tz: datetime.tzinfo | None = None) -> _DateTime:
         """Return the virtual time."""
-        if _here is None:
+        here = _surroundings()
+        if here is None:
             return super().now(tz)
-        moment = datetime.timedelta(seconds=EPOCH, microseconds=_here.microseconds())
+        moment = datetime.timedelta(seconds=EPOCH, microseconds=here.microseconds())
         universal = cls(1970, 1, 1) + moment
         return universal if tz is None else universal.replace(tzinfo=datetime.UTC).astimezone(tz)
 
@@ -172,7 +187,7 @@ class _Date(datetime.date):
     @classmethod
     def today(cls) -> _Date:
         """Return the virtual day."""
-        if _here is None:
+        if _surroundings() is None:
             return super().today()
         now = _DateTime.now()
         return cls(now.year, now.month, now.day)
@@ -186,9 +201,10 @@ def _drawn(name: str) -> Callable[..., Any]:
     original = getattr(random, name)
 
     def draw(*arguments: Any, **options: Any) -> Any:
-        if _here is None:
+        here = _surroundings()
+        if here is None:
             return original(*arguments, **options)
-        return getattr(_here.thrown(), name)(*arguments, **options)
+        return getattr(here.thrown(), name)(*arguments, **options)
 
     return draw
 
@@ -197,18 +213,22 @@ class _Random(random.Random):
     """A generator that a program makes for itself; without a seed it is seeded by the dice."""
 
     def __init__(self, x: Any = None) -> None:
-        super().__init__(_here.thrown().getrandbits(64) if x is None and _here is not None else x)
+        here = _surroundings()
+        super().__init__(here.thrown().getrandbits(64) if x is None and here is not None else x)
 
 
 def _urandom(size: int) -> bytes:
-    return _REAL_URANDOM(size) if _here is None else _here.thrown().randbytes(size)
+    here = _surroundings()
+    return _REAL_URANDOM(size) if here is None else here.thrown().randbytes(size)
 
 
 _REAL_URANDOM: Final = os.urandom
 
 
 def _uuid1(node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
-    return _REAL_UUID1(node, clock_seq) if _here is None else uuid.UUID(bytes=_urandom(16), version=1)
+    if _surroundings() is None:
+        return _REAL_UUID1(node, clock_seq)
+    return uuid.UUID(bytes=_urandom(16), version=1)
 
 
 _REAL_UUID1: Final = uuid.uuid1
@@ -216,6 +236,12 @@ _REAL_UUID1: Final = uuid.uuid1
 
 class _Count:
     """`itertools.count`, with its number where it can be seen."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+        """Return the real one if this is another thread than the one that makes the step."""
+        if _here is not None and get_ident() != _thread:
+            return _REAL_COUNT(*arguments, **options)
+        return super().__new__(cls)
 
     def __init__(self, start: Any = 0, step: Any = 1) -> None:
         self.number, self.step = start, step
@@ -232,14 +258,19 @@ class _Count:
         return f"count({self.number})"
 
 
+_REAL_COUNT: Final = itertools.count
+
 # Output.
 
 
 def _keep_record(
-    _logger: logging.Logger, _level: int, message: object, args: Any, exc_info: Any = None, **_options: Any
+    logger: logging.Logger, level: int, message: object, args: Any, exc_info: Any = None, **options: Any
 ) -> None:
     """Keep what is logged; done before a record is made of it, which would also ask for the time."""
-    assert _here is not None
+    here = _surroundings()
+    if here is None:
+        _REAL_LOG(logger, level, message, args, exc_info, **options)
+        return
     text = str(message)
     try:
         if args:
@@ -249,7 +280,7 @@ def _keep_record(
     if exc_info:
         failure = exc_info if isinstance(exc_info, BaseException) else sys.exc_info()[1]
         text += f" ({type(failure).__name__}: {failure})"
-    _here.note(text)
+    here.note(text)
 
 
 _LOGGER: Final[Any] = logging.Logger
@@ -259,14 +290,17 @@ _REAL_LOG: Final = _LOGGER._log
 class _Printed(io.TextIOBase):
     """Where print writes to."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Surroundings, original: TextIO) -> None:
         self._surroundings = surroundings
+        self._original = original
         self._line = ""
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
+        if _surroundings() is None:
+            return self._original.write(text)
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
             self._surroundings.note(line)
