@@ -59,7 +59,7 @@ def native() -> Component:
 
 def ryu() -> Component:
     """Return Ryu's own learning switch, unmodified."""
-    from penstock.controllers.osken import OsKenController
+    from penstock.controllers.osken.binding import OsKenController
 
     return OsKenController(("ryu.app.simple_switch_13",), {"s1": 1, "s2": 2})
 

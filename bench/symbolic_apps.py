@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from penstock.addresses import ipv4
-from penstock.controllers.osken import OsKenController
+from penstock.controllers.osken.binding import OsKenController
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, PacketIn
 from penstock.scenario import Scenario

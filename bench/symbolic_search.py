@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bench.separately import separately
 from bench.symbolic_apps import LEARNING
 from penstock.building import Built, joined
-from penstock.controllers.osken import OsKenController
+from penstock.controllers.osken.binding import OsKenController
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.search import Bounds, Search

@@ -206,7 +206,7 @@ class Building:
         )
 
     def _osken(self, options: dict[str, Any], dpids: dict[str, int], **details: Any) -> Component:
-        from penstock.controllers.osken import OsKenController
+        from penstock.controllers.osken.binding import OsKenController
 
         apps = options.pop("apps")
         if isinstance(apps, str):

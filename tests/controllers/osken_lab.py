@@ -10,7 +10,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from penstock.controllers.osken import OsKenController, OsKenState
+from penstock.controllers.osken.binding import OsKenController, OsKenState
 from penstock.controllers.osken.ryu import source_folders
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, PacketIn

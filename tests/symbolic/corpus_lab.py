@@ -22,7 +22,7 @@ from coverage import Coverage
 
 from penstock.addresses import ipv4
 from penstock.controllers.native import Controller, NativeController
-from penstock.controllers.osken import OsKenController
+from penstock.controllers.osken.binding import OsKenController
 from penstock.controllers.reactions import Reaction
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, PacketIn

@@ -13,7 +13,8 @@ from typing import Any
 import os_ken.lib
 import pytest
 
-from penstock.controllers.osken import OsKenController, framework, ryu
+from penstock.controllers.osken import framework, ryu
+from penstock.controllers.osken.binding import OsKenController
 from penstock.openflow.messages import FeaturesReply
 from penstock.symbolic.code import rewrite
 from penstock.symbolic.run import MARK

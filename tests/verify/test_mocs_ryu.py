@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.building import joined
-from penstock.controllers.osken import OsKenController
+from penstock.controllers.osken.binding import OsKenController
 from penstock.openflow.messages import V13
 from penstock.verify.invariants import NoLoops
 from penstock.verify.lifting import Lifting, lift

@@ -1,5 +1,1 @@
-"""os-ken and Ryu programs, unmodified and in process."""
-
-from penstock.controllers.osken.binding import OsKenController, OsKenState
-
-__all__ = ["OsKenController", "OsKenState"]
+"""os-ken and Ryu programs, unmodified: in process (`binding`), or started as they are (`ryu`)."""

@@ -33,6 +33,11 @@ class Answers:
         self._limit_s = limit_s
         self._open: dict[asyncio.Future[bool], _Question] = {}
 
+    @property
+    def are_awaited(self) -> bool:
+        """Whether questions are open that the controllers are listened to for."""
+        return any(not question.session.is_paused for question in self._open.values())
+
     def ask(self, line: Line, after: str) -> None:
         """Ask on a line whether the controller has heard what we sent before."""
         session = line.session

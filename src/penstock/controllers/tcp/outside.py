@@ -6,6 +6,7 @@ It knows nothing of the model; it tells its `Observer` what happens, and does wh
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from penstock.openflow.messages import OpenFlowMessage
 
 HOST: Final = "127.0.0.1"
 
+_FOUND_S: Final = 0.5
+"""How long the list of the controllers' processes is taken for true."""
 _IDLE: Final = 0.1
 """Which part of a processor a controller may use that has nothing to do."""
 
@@ -72,6 +75,7 @@ class Outside:
         self.lines: dict[str, Line] = {}
         self._observer = observer
         self._tags: dict[str, Tags] = {}
+        self._known: tuple[float, list[int | None], list[int]] = (0.0, [], [])
         for remote in remotes:
             program = remote.program
             context = remote.tls.context() if remote.tls is not None else None
@@ -137,9 +141,18 @@ class Outside:
     def _refused(self, line: Line, text: str) -> None:
         self._observer.logged(line.controller, f"{line.name}: {text}")
 
+    def _ours(self) -> list[int]:
+        """Return the controllers' processes; to find them takes long, so it is not done all the time."""
+        now = time.monotonic()
+        running = [process.pid for process in self.processes.values() if process.running]
+        if running != self._known[1] or now - self._known[0] > _FOUND_S:
+            found = [each for process in self.processes.values() for each in process.processes()]
+            self._known = now, running, found
+        return self._known[2]
+
     async def rest(self, seconds: float) -> bool:
         """Tell whether, for so long, no controller has anything to do."""
-        ours = [each for process in self.processes.values() for each in process.processes()]
+        ours = self._ours()
         before = activity(ours)
         await asyncio.sleep(seconds)
         after = activity(ours)

@@ -281,6 +281,19 @@ class ControllerProcess:
         if self._supervisor is not None and self._supervisor.stdin is not None:
             self._supervisor.stdin.close()
 
+    def halt(self) -> None:
+        """Have the command and what is in its group stand still."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Have the command go on after it was halted."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.running and self._pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._pid, number)
+
     def _order(self, letter: bytes) -> None:
         if self.running and self._supervisor is not None and self._supervisor.stdin is not None:
             self.was_killed = True
