@@ -1,12 +1,19 @@
 """Minimising a run with a real process: one worker against several, by the clock.
 
-    python -m bench.parallel_minimize [--workers 2] [--json | --markdown PAGE]
+    python -m bench.parallel_minimize [--workers 2] [--rounds 1] [--short] [--json | --markdown PAGE]
 
-The case is that of `sts_cases` in which a host moves and packets go to where it was, with its controller a
-process of its own.  Its inputs are given as written here, most of them noise with pauses in between, so that
-a replay takes seconds, as those of a long run do.  Both minimisations are of the same trace, without the
-steps that make the inputs simpler; `seconds` is by the clock, workers being started included.  `guessed` is
-how many replays were begun before they were asked for, `used` how many of these were asked for then.
+The case is a host that moves under Open vSwitch's own controller, a process that is fast to start: packets go
+on to where the host was.  The inputs are given as written here, most of them noise.  It is minimised by one
+worker, by several of this machine, and by as many of a Dask cluster, always from the same trace and without
+the steps that make inputs simpler; `seconds` is by the clock, with the start of the workers but not that of
+the cluster.  With several `rounds`, one worker and several take turns, and the sums are compared.
+
+Inputs keep their recorded distances, as they must where a bug depends on time, so replays mostly wait.  With
+`--short`, silence is cut short; then a replay is mostly work, and workers need processors of their own.
+
+`guessed` is how many replays were begun before they were asked for, `used` how many of these were asked for
+then.  `path` is how many replays came one after the other, so `replays` / `path` is what the clock would show
+if all replays took the same time and the machine had nothing else to do.
 
 It fails, with 1, where the results differ or the ratio is below `LEAST_RATIO` for two workers.
 """
@@ -19,45 +26,61 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 from bench.nice_search import Rows, options_of, publish
-from bench.sts_cases import live_scenario
 from penstock.controllers.tcp import ports
 from penstock.errors import PenstockError
 from penstock.fuzz.fuzzing import Fuzzing, fuzz
 from penstock.fuzz.inputs import input_of
 from penstock.fuzz.invariants import invariants_of
-from penstock.minimize.crew import LocalCrew, Origin
+from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock.minimize.ddmin import Minimal, minimise
 from penstock.minimize.parallel import Work, minimise_in_parallel
-from penstock.minimize.reproducers import reproducer_of
+from penstock.minimize.waiting import Waiting
+from penstock.minimize.worker import Origin
+from penstock.scenario import Scenario
 
 NAME: Final = "parallel_minimize"
-CASE: Final = "migration_black_hole"
 LEAST_RATIO: Final = 1.6
 """How much faster two workers have to be."""
 NOISE: Final = (
-    *("send h1 to h3 ping 1", "wait 200", "fail s1-s3", "send h3 to h4 udp 2", "wait 200"),
-    *("recover s1-s3", "send h4 to h3 tcp 3", "wait 200", "send h4 to h1 ping 4"),
+    *("send h1 to h3 ping 1", "wait 100", "fail s1-s2", "send h3 to h4 udp 2", "recover s1-s2"),
+    *("send h4 to h3 tcp 3", "wait 100", "send h4 to h1 ping 4", "send h3 to h1 udp 1"),
 )
-INPUTS: Final = (*NOISE, "send h2 to h1 ping 1", *NOISE * 3, "move h2 to {s3}")
+INPUTS: Final = (*NOISE * 4, "send h1 to h2 ping 1", *NOISE * 4, "move h2 to {s3}")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A minimisation as it was measured."""
 
+    by: str
     workers: int
     inputs: int
     size: int
     replays: int
     guessed: int
     used: int
+    path: int
     seconds: float
     sequence: tuple[str, ...]
+
+
+def scenario() -> Scenario:
+    """Return a network under Open vSwitch's controller."""
+    return Scenario(
+        name=NAME,
+        topology="linear,4",
+        controller={
+            "cmd": "ovs-testcontroller --unixctl=none ptcp:{port}:127.0.0.1",
+            "port": ports.free_port(),
+        },
+        fuzz={"rates": {"migration": 1}, "invariants": ["BlackHoleFreedom"], "persistent_ms": 1000},
+    )
 
 
 def recorded(folder: Path) -> Path:
@@ -68,41 +91,83 @@ def recorded(folder: Path) -> Path:
         for text in INPUTS:
             await fuzzing.perform(input_of(text.format(**spare)))
 
-    scenario = live_scenario(CASE, ports.free_port())
-    return asyncio.run(fuzz(scenario, folder, invariants=invariants_of, conduct=conduct)).folder
+    return asyncio.run(fuzz(scenario(), folder, invariants=invariants_of, conduct=conduct)).folder
 
 
-def measure(origin: Origin, workers: int) -> Row:
-    """Minimise with so many workers; with one, as without any."""
-    work: list[Work] = []
+def alone(origin: Origin) -> Row:
+    """Minimise with one worker."""
     began = time.perf_counter()
-    if workers == 1:
-        script = origin.script()
-        found = minimise(script, reproducer_of(script), simplify=False)
-    else:
-        with closing(LocalCrew(workers)) as crew:
-            found = minimise_in_parallel(origin, crew, simplify=False, report=work.append)
-    return _row(workers, found, work, time.perf_counter() - began)
+    script = origin.script()
+    found = minimise(script, origin.reproducer(script), simplify=False)
+    work = Work(found.replays, 0, 0, found.replays)
+    return _row("one worker", 1, found, work, time.perf_counter() - began)
 
 
-def _row(workers: int, found: Minimal, work: Sequence[Work], seconds: float) -> Row:
-    guessed, used = (work[0].guessed, work[0].used) if work else (0, 0)
+def together(origin: Origin, workers: int) -> Row:
+    """Minimise with several workers of this machine."""
+    began = time.perf_counter()
+    with closing(LocalCrew(workers)) as crew:
+        found, work = _crewed(origin, crew)
+    return _row("local workers", workers, found, work, time.perf_counter() - began)
+
+
+def on_cluster(origin: Origin, workers: int) -> Row:
+    """Minimise with a Dask cluster of this machine."""
+    try:
+        dask: Any = import_module("distributed")
+    except ImportError:
+        raise PenstockError("A cluster needs Dask: install penstock[cluster].") from None
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with dask.LocalCluster(**options) as cluster:
+        began = time.perf_counter()
+        with closing(DaskCrew(cluster.scheduler_address)) as crew:
+            found, work = _crewed(origin, crew)
+        seconds = time.perf_counter() - began
+    return _row("Dask", workers, found, work, seconds)
+
+
+def _crewed(origin: Origin, crew: Crew) -> tuple[Minimal, Work]:
+    work: list[Work] = []
+    found = minimise_in_parallel(origin, crew, simplify=False, report=work.append)
+    return found, work[0]
+
+
+def _row(by: str, workers: int, found: Minimal, work: Work, seconds: float) -> Row:
     sequence = tuple(map(str, found.inputs))
-    return Row(workers, found.original, found.size, found.replays, guessed, used, round(seconds, 2), sequence)
+    return Row(
+        by,
+        workers,
+        found.original,
+        found.size,
+        found.replays,
+        work.guessed,
+        work.used,
+        work.path,
+        round(seconds, 2),
+        sequence,
+    )
 
 
-def faults(rows: Sequence[Row], ratio: float) -> Iterator[str]:
+def ratio_of(rows: Sequence[Row]) -> float:
+    """Return how much faster the local workers were than one, over all rounds."""
+    one = sum(row.seconds for row in rows if row.by == "one worker")
+    return one / sum(row.seconds for row in rows if row.by == "local workers")
+
+
+def faults(rows: Sequence[Row]) -> Iterator[str]:
     """Say in sentences what is not as it must be."""
-    one, several = rows
-    if one.sequence != several.sequence:
-        yield f"{several.workers} workers find {several.sequence}, and one finds {one.sequence}."
+    first = rows[0]
+    for row in rows[1:]:
+        if row.sequence != first.sequence:
+            yield f"{row.by} found {row.sequence}, and {first.by} found {first.sequence}."
+    ratio = ratio_of(rows)
     if ratio < LEAST_RATIO:
-        yield f"{several.workers} workers are {ratio:.2f} times as fast as one, not {LEAST_RATIO} times."
+        yield f"{rows[1].workers} workers are {ratio:.2f} times as fast as one, not {LEAST_RATIO} times."
 
 
 def table(rows: Sequence[Row]) -> Rows:
     """Return the figures as people read them."""
-    shown = ("workers", "inputs", "size", "replays", "guessed", "used", "seconds")
+    shown = ("by", "workers", "inputs", "size", "replays", "guessed", "used", "path", "seconds")
     return [shown, *([str(getattr(row, name)) for name in shown] for row in rows)]
 
 
@@ -110,18 +175,24 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command."""
     parser = options_of(NAME, __doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, default=2, choices=range(2, 65), metavar="N")
+    parser.add_argument("--rounds", type=int, default=1, choices=range(1, 21), metavar="N")
+    parser.add_argument("--short", action="store_true", help="cut silence short")
     options = parser.parse_args(arguments)
     try:
         with TemporaryDirectory() as folder:
-            origin = Origin.of(recorded(Path(folder)))
-            rows = [measure(origin, 1), measure(origin, options.workers)]
+            waiting = Waiting(careful=not options.short)
+            origin = Origin.of(recorded(Path(folder)), waiting=waiting)
+            rows = []
+            for _ in range(options.rounds):
+                rows += [alone(origin), together(origin, options.workers)]
+            rows.append(on_cluster(origin, options.workers))
     except PenstockError as error:
         print(error, file=sys.stderr)
         return 2
-    ratio = rows[0].seconds / rows[1].seconds
+    ratio = ratio_of(rows)
     figures = {"rows": [asdict(row) for row in rows], "ratio": round(ratio, 2)}
     title = f"A run with a real process, minimised {ratio:.2f} times as fast:"
-    return publish(options, NAME, figures, {title: table(rows)}, faults(rows, ratio))
+    return publish(options, NAME, figures, {title: table(rows)}, faults(rows))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,11 @@ from minimize_lab import EXAMPLES, performed
 
 from penstock.controllers.osken.ryu import source_folders
 from penstock.controllers.tcp import ports
+from penstock.controllers.tcp.faketime import MOMENT
 from penstock.minimize.ddmin import minimise
-from penstock.minimize.live_replay import LiveReproducer, Waiting
+from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.script import load_script
+from penstock.minimize.waiting import Pace, Waiting
 from penstock.replay import replay
 from penstock.scenario import Scenario
 from required_tools import do_without, find_tool
@@ -83,22 +85,80 @@ def test_an_event_that_does_not_come_is_given_up_and_told(run: Path) -> None:
     attempt = reproducer.run(script.inputs[: place + 1])
     assert attempt.divergence is not None
     assert (attempt.divergence.line, attempt.absent >= 1) == (99999, True)
-    assert reproducer.missed[99999] == 1
+    assert reproducer.lessons.missed[99999] == (frozenset(c.line for c in script.inputs[: place + 1]),)
 
 
-def test_a_process_can_be_given_a_fixed_time(run: Path, tmp_path: Path) -> None:
+def test_the_clock_of_a_process_follows_the_record(run: Path, tmp_path: Path) -> None:
     find_tool("faketime", package="faketime")
     script = load_script(run)
+    told = tmp_path / "told"
     clock = tmp_path / "clock.py"
     clock.write_text(
-        "import datetime, runpy, sys\n"
-        f"open({str(tmp_path / 'told')!r}, 'w').write(str(datetime.datetime.now().year))\n"
+        "import os, runpy, sys, threading, time\n"
+        f"def tell():\n    open({str(told)!r}, 'a').write(f'{{time.time()}}\\n')\n"
+        "class Ticking(threading.Thread):\n"
+        "    def run(self):\n        while True:\n            tell()\n            time.sleep(0.05)\n"
+        "tell()\nTicking(daemon=True).start()\n"
         "sys.argv = sys.argv[1:]\nrunpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)\n"
     )
     controller = script.scenario.controller
     assert isinstance(controller, dict)
     words = [sys.executable, str(clock), *controller["cmd"][2:]]
     timed = replace(script.scenario, controller={**controller, "cmd": words})
-    fixed = LiveReproducer(replace(script, scenario=timed), waiting=Waiting(fixed_time=True))
-    assert fixed.run(script.inputs, tries=2).reproduced
-    assert (tmp_path / "told").read_text() == "2024"
+    hour = 3_600_000
+    later = tuple(replace(cue, at=cue.at + hour * (n > 1)) for n, cue in enumerate(script.inputs))
+    faked = LiveReproducer(replace(script, scenario=timed, inputs=later), waiting=Waiting(faketime=True))
+    assert faked.run(later, tries=2).reproduced
+    shown = [float(line) for line in told.read_text().splitlines()]
+    assert MOMENT <= shown[0] < MOMENT + 600
+    assert max(shown) > MOMENT + hour / 1000
+
+
+# Time that matters.
+
+IMPATIENT = """
+import time
+from os_ken.base import app_manager
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+
+
+class Impatient(app_manager.OSKenApp):
+    \"\"\"Drops for good what comes later than half a second after it was last asked.\"\"\"
+
+    asked = None
+
+    @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
+    def joined(self, event):
+        self.add(event.msg.datapath, 0, [event.msg.datapath.ofproto.OFPP_CONTROLLER])
+
+    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)
+    def asked_for(self, event):
+        now, last, Impatient.asked = time.monotonic(), Impatient.asked, time.monotonic()
+        if last is not None and now - last > 0.5:
+            self.add(event.msg.datapath, 9, [7])
+
+    def add(self, path, priority, ports):
+        parser, ofproto = path.ofproto_parser, path.ofproto
+        actions = [parser.OFPActionOutput(port, 128) for port in ports]
+        apply = [parser.OFPInstructionActions(ofproto.OFPIT_APPLY_ACTIONS, actions)]
+        path.send_msg(parser.OFPFlowMod(path, priority=priority, match=parser.OFPMatch(), instructions=apply))
+"""
+
+
+def test_where_time_matters_it_is_not_cut_short(tmp_path: Path) -> None:
+    (tmp_path / "impatient.py").write_text(IMPATIENT)
+    words = [sys.executable, "-m", "penstock.controllers.launch", "impatient.py", "--port", "{port}"]
+    scenario = Scenario(
+        controller={"cmd": words, "port": ports.free_port()},
+        topology="single,2",
+        folder=tmp_path,
+        fuzz={"persistent_ms": 100, "invariants": ["BlackHoleFreedom"]},
+    )
+    texts = ("send h1 to h2 ping 1", "wait 900", "send h1 to h2 ping 2", "wait 200")
+    script = load_script(performed(tmp_path / "runs", scenario, *texts))
+    assert script.violation is not None
+    reproducer = LiveReproducer(script)
+    assert reproducer.run(script.inputs).reproduced
+    assert reproducer.lessons.pace is Pace.RECORDED
+    assert not reproducer.run([cue for cue in script.inputs if str(cue) != "wait 900"]).reproduced

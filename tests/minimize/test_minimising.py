@@ -1,7 +1,10 @@
 """Minimising recorded runs: few inputs are left, none can be left out, and the rest is simple."""
 
+import pickle
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from minimize_lab import fuzzed, long_walk, moving_hosts
@@ -11,8 +14,8 @@ from penstock.minimize.check_replay import CheckReproducer
 from penstock.minimize.ddmin import Minimal, NotReproducedError, minimise
 from penstock.minimize.identity import bug_of, same_bug
 from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.reproducing import Reproducer
-from penstock.minimize.script import Violation, load_script
+from penstock.minimize.reproducing import Attempt, Reproducer
+from penstock.minimize.script import Cue, Violation, load_script
 from penstock.minimize.virtual_replay import VirtualReproducer
 from penstock.replay import replay
 
@@ -50,6 +53,30 @@ def test_a_host_that_moved_and_a_packet_before_are_all_that_is_left(tmp_path: Pa
     sizes = [step.size for step in minimal.steps]
     assert sizes == sorted(sizes, reverse=True)
     assert_one_minimal(minimal, reproducer)
+
+
+def test_a_failure_to_reproduce_passes_from_process_to_process() -> None:
+    error = NotReproducedError(Attempt(reproduced=False, tries=3))
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert again.attempt == error.attempt
+
+
+class _Noting(VirtualReproducer):
+    """Notes of each replay whether it followed the recorded order."""
+
+    followed: ClassVar[list[bool]] = []
+
+    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+        self.followed.append(not self.script.settles)
+        return super().run(inputs, tries=tries)
+
+
+def test_where_no_order_matters_none_is_followed_after_the_first_replay(tmp_path: Path) -> None:
+    script = load_script(moving_hosts(tmp_path))
+    _Noting.followed.clear()
+    minimal = minimise(script, _Noting(script))
+    assert _Noting.followed == [True] + [False] * (minimal.replays - 1)
 
 
 def test_a_race_is_kept_with_the_order_that_it_needs(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from minimize_lab import EXAMPLES, long_walk, moving_hosts, performed
 from penstock.cli.main import commands
 from penstock.controllers.tcp import ports
 from penstock.errors import PenstockError
-from penstock.minimize.crew import Answer, DaskCrew, LocalCrew, Origin, Task, play, refuse_fixed_ports
+from penstock.minimize.crew import DaskCrew, LocalCrew, refuse_fixed_ports
 from penstock.minimize.ddmin import Minimal, minimise
 from penstock.minimize.parallel import Work, minimise_in_parallel
 from penstock.minimize.progress import FILE
 from penstock.minimize.reproducers import reproducer_of
+from penstock.minimize.worker import Answer, Origin, Task, play
 from penstock.scenario import Scenario
 
 LIMIT_S = 60
@@ -143,7 +144,10 @@ def test_a_worker_that_reads_another_script_says_so(walk: Origin) -> None:
 
 # A real process.
 
-INPUTS = ("send h1 to h3 ping 1", "fail s2-s3", "recover s2-s3", "send h1 to h2 ping 1", "move h2 to {s1}")
+INPUTS = (
+    *("send h1 to h3 ping 1", "fail s2-s3", "recover s2-s3", "send h1 to h2 ping 1"),
+    *("wait 1000", "move h2 to {s1}"),
+)
 
 
 def live(cmd_port: str) -> Scenario:
@@ -175,6 +179,27 @@ def test_real_processes_are_replayed_side_by_side(real: Origin, pair: LocalCrew)
     assert found.size < len(script.inputs)
     assert [cue.what.verb for cue in found.inputs][-1] == "move"
     assert reproducer_of(script).run(found.inputs, tries=3).reproduced
+
+
+def test_a_replay_that_is_called_off_ends_and_the_worker_goes_on(real: Origin, tmp_path: Path) -> None:
+    script = real.script()
+    progress = tmp_path / "begun"
+    controller = script.scenario.controller
+    assert isinstance(controller, dict)
+    words = ["sh", "-c", f"touch {progress}; exec sleep {LIMIT_S} {{port}}"]
+    waiting = replace(script, scenario=replace(script.scenario, controller={**controller, "cmd": words}))
+    task = task_of(real)
+    for_ever = replace(task, variant=waiting.digest(), changes={"scenario": waiting.scenario})
+    with closing(LocalCrew(1)) as crew:
+        crew.begin(1, for_ever)
+        until(progress.exists, "a controller that never listens")
+        crew.call_off(1)
+        assert list(crew.news()) == [(1, Answer(None, called_off=True))]
+        (worker,) = crew.processes
+        crew.begin(2, replace(task, tries=3))
+        ((number, answer),) = crew.news()
+        assert (number, answer.told().reproduced) == (2, True)
+        assert crew.processes == (worker,)
 
 
 def test_a_controller_with_a_fixed_port_is_refused(real: Origin, pair: LocalCrew) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from penstock.minimize.ddmin import minimise
 from penstock.minimize.progress import FILE, Progress
 from penstock.minimize.reproducing import Attempt
 from penstock.minimize.script import load_script
+from penstock.minimize.writing import write_minimal
 
 LIMIT_S = 60
 
@@ -68,6 +70,15 @@ def test_killed_at_several_points_it_ends_the_same(trace: Path, tmp_path: Path) 
     assert answer(trace, folder) == whole
 
 
+def test_two_at_once_in_one_folder_do_not_disturb_each_other(trace: Path, tmp_path: Path) -> None:
+    both = [subprocess.Popen(command(trace, tmp_path), stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=LIMIT_S)[0] for process in both]
+    assert [process.returncode for process in both] == [1, 1]
+    one, other = (json.loads(text)["sequence"] for text in said)
+    assert one == other
+    assert not list((tmp_path / "minimal").glob("*.part"))
+
+
 def test_every_prefix_of_the_answers_leads_to_the_same_end(trace: Path, tmp_path: Path) -> None:
     """Also one that was cut in the middle of a line."""
     script = load_script(trace)
@@ -101,7 +112,57 @@ def test_answers_about_another_trace_are_not_used(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_said_to_be(tmp_path: Path) -> None:
     Progress("one", tmp_path).answer("key", 3, lambda: Attempt(reproduced=True))
-    with (tmp_path / FILE).open("a") as file:
-        file.write('{"key": "something"}\n')
-    with pytest.raises(PenstockError, match="is damaged: delete it"):
+    whole = (tmp_path / FILE).read_text()
+    for line in ('{"key": "something"}', whole.splitlines()[1].replace("null", "1e999"), "[" * 100_000):
+        (tmp_path / FILE).write_text(f"{whole}{line}\n")
+        with pytest.raises(PenstockError, match="is damaged: delete it"):
+            Progress("one", tmp_path)
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / FILE).symlink_to("/dev/zero")
+    with pytest.raises(PenstockError, match="it is no file"):
         Progress("one", tmp_path)
+
+
+def test_a_full_disk_is_not_taken_for_an_answer(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = load_script(trace)
+    whole, opened = Path.open, []
+
+    def open_full(path: Path, mode: str = "r", **options: Any) -> Any:
+        if mode == "ab":
+            opened.append(path)
+            path = path if len(opened) < 3 else Path("/dev/full")
+        return whole(path, mode, **options)
+
+    monkeypatch.setattr(Path, "open", open_full)
+    with pytest.raises(PenstockError, match=r"cannot be kept in .*progress.jsonl: No space left on device"):
+        minimise(script, CheckReproducer(script), folder=tmp_path)
+    assert len(opened) == 3
+
+
+def test_answers_about_another_controller_are_not_used(tmp_path: Path) -> None:
+    """The trace is the same, and the program that it names was mended."""
+    header = {"format": "penstock-trace", "version": 1, "folder": ".", "engine": "fuzz"}
+    scenario = {"controller": {"native": "app.py:App"}, "topology": "linear,2"}
+    (tmp_path / "trace.jsonl").write_text(json.dumps({**header, "scenario": scenario}) + "\n")
+    (tmp_path / "app.py").write_text("broken")
+    broken = load_script(tmp_path).digest()
+    assert load_script(tmp_path).digest() == broken
+    (tmp_path / "app.py").write_text("mended")
+    assert load_script(tmp_path).digest() != broken
+
+
+def test_what_no_longer_leads_to_the_violation_is_not_written(trace: Path, tmp_path: Path) -> None:
+    script = load_script(trace)
+    reproducer = CheckReproducer(script)
+    found = minimise(script, reproducer)
+    where = write_minimal(tmp_path, found, reproducer)
+    before = (where / "trace.jsonl").read_bytes()
+    stale = replace(found, inputs=())
+    with pytest.raises(PenstockError, match=r"does not lead to the violation again: .* delete it"):
+        write_minimal(tmp_path, stale, reproducer)
+    assert (where / "trace.jsonl").read_bytes() == before
+    assert not list(where.glob("*.part"))

@@ -1,12 +1,13 @@
 """A trace as a script: its inputs, what is expected around them, and what it violates."""
 
+import json
 from pathlib import Path
 
 import pytest
 from minimize_lab import fuzzed, long_walk, moving_hosts
 
 from penstock.errors import PenstockError
-from penstock.minimize.script import LOOK, Violation, load_script
+from penstock.minimize.script import LOOK, Violation, about, load_script
 from penstock.trace import read_trace
 
 
@@ -65,3 +66,19 @@ def test_a_violation_that_is_not_there_cannot_be_chosen(tmp_path: Path) -> None:
         load_script(folder, line=1)
     with pytest.raises(PenstockError, match=r"There is no trace\.jsonl"):
         load_script(tmp_path)
+
+
+def test_a_trace_that_was_recorded_for_an_invariant_is_about_that(tmp_path: Path) -> None:
+    """A minimal run may break others on the way, and its test is to be about the one in question."""
+    header = {"format": "penstock-trace", "version": 1, "folder": ".", "engine": "fuzz"}
+    scenario = {"controller": {"native": "app.py:App"}, "topology": "linear,2"}
+    broken = [
+        {"step": number, "violated": name, "message": "no", "at": 0, "persistent": True}
+        for number, name in enumerate(("ControllerCrash", "BlackHoleFreedom"), 1)
+    ]
+    lines = ({**header, "scenario": scenario, **about(Violation("BlackHoleFreedom", "no"))}, *broken)
+    (tmp_path / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    meant = load_script(tmp_path).violation
+    other = load_script(tmp_path, invariant="ControllerCrash").violation
+    assert meant is not None and other is not None
+    assert (meant.invariant, other.invariant) == ("BlackHoleFreedom", "ControllerCrash")

@@ -38,6 +38,11 @@ def test_what_the_fabric_did_in_a_search_is_paired_too() -> None:
     assert [str(unit) for unit in units_of(given)] == ["fabric fail s1-s2 … fabric recover s1-s2", "h1 send"]
 
 
+def test_a_strangers_text_may_say_less() -> None:
+    given = (Cue(Action("fabric"), 1), Cue(Action("fabric fail"), 2), Cue(Action("fabric recover"), 3))
+    assert [len(unit.inputs) for unit in units_of(given)] == [1, 2]
+
+
 def test_units_go_back_to_the_inputs_in_their_order() -> None:
     given = cues("fail s1-s2", "check", "recover s1-s2", "check")
     assert cues_of(units_of(given)) == given

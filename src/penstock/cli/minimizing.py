@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -13,17 +14,22 @@ import click
 
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
 from penstock.errors import PenstockError
-from penstock.minimize.crew import Crew, DaskCrew, LocalCrew, Origin
+from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock.minimize.ddmin import Minimal, NotReproducedError, minimise
+from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.parallel import minimise_in_parallel
-from penstock.minimize.progress import Progress, Step
-from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.script import trace_file
+from penstock.minimize.progress import FILE, Progress, Step, Watcher
+from penstock.minimize.reproducing import Reproducer
+from penstock.minimize.script import Script, trace_file
+from penstock.minimize.waiting import EPSILON_MS, Waiting
+from penstock.minimize.worker import Origin
 from penstock.minimize.writing import story_of, summary, write_minimal
 from penstock.replay import Replay, replay
 
 FOUND: Final = 1
 NOT_REPRODUCED: Final = 3
+_CONFIRMING: Final = 3
+"""How often a minimal sequence with real processes is played until it is seen to lead to the violation."""
 
 
 def run_replay(trace: Path, *, tries: int, as_json: bool) -> int:
@@ -84,20 +90,28 @@ def run_minimize(
     workers: int,
     scheduler: str | None,
     as_json: bool,
+    careful: bool = False,
+    epsilon: int = EPSILON_MS,
+    wait_for: Sequence[str] = (),
+    barriers: bool = False,
+    faketime: bool = False,
 ) -> int:
     """Minimise a trace, write and print what is left, and return the exit status."""
-    origin = Origin.of(trace, invariant=invariant, wide=wide)
+    waiting = Waiting(epsilon, "data" in wait_for, "logs" in wait_for, barriers, careful, faketime)
+    origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
     script = origin.script()
     folder = output if output is not None else _folder_of(trace_file(trace))
-    reproducer = reproducer_of(script, wide=wide)
+    reproducer = origin.reproducer(script)
     try:
-        with _Shown(quiet=as_json) as shown:
+        with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
             watch = partial(shown.tell, original=len(script.inputs))
-            with _crew(workers, scheduler) as crew:
-                if crew is None:
-                    minimal = minimise(script, reproducer, progress=watch, folder=folder, tries=tries)
-                else:
-                    minimal = minimise_in_parallel(origin, crew, progress=watch, folder=folder, tries=tries)
+            minimal = _minimised(origin, script, crew, watch, folder, tries)
+            if not _is_confirmed(minimal, reproducer):
+                # What was answered in haste is forgotten.
+                (folder / FILE).unlink(missing_ok=True)
+                origin = replace(origin, waiting=replace(waiting, careful=True))
+                reproducer = origin.reproducer(script)
+                minimal = _minimised(origin, script, crew, watch, folder, tries)
             if shortest:
                 from penstock.minimize.shortest import shortest as search
 
@@ -105,13 +119,30 @@ def run_minimize(
     except NotReproducedError as error:
         click.echo(json.dumps({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
         return NOT_REPRODUCED
-    where = write_minimal(folder, minimal, reproducer, tries=minimal.tries)
+    tries = minimal.tries if reproducer.is_exact else max(minimal.tries, _CONFIRMING)
+    where = write_minimal(folder, minimal, reproducer, tries=tries)
     if as_json:
         click.echo(json.dumps({**summary(minimal), "folder": str(where)}))
     else:
         for text in _minimal_lines(minimal, where):
             click.echo(printable(text))
     return FOUND
+
+
+def _minimised(
+    origin: Origin, script: Script, crew: Crew | None, watch: Watcher, folder: Path, tries: int
+) -> Minimal:
+    if crew is None:
+        return minimise(script, origin.reproducer(script), progress=watch, folder=folder, tries=tries)
+    return minimise_in_parallel(origin, crew, progress=watch, folder=folder, tries=tries)
+
+
+def _is_confirmed(minimal: Minimal, reproducer: Reproducer) -> bool:
+    """Tell whether a result that was found with less patience stands with all of it."""
+    if not isinstance(reproducer, LiveReproducer) or reproducer.waiting.careful:
+        return True
+    patient = reproducer.with_script(minimal.script).with_waiting(replace(reproducer.waiting, careful=True))
+    return patient.run(minimal.inputs, tries=max(minimal.tries, _CONFIRMING)).reproduced
 
 
 def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[Crew | None]:

@@ -27,6 +27,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -56,6 +57,8 @@ _BREATH_S: Final = 0.005
 _TICK_S: Final = 0.1
 _QUIET_S: Final = 0.02
 """How long nothing must be heard of a controller that has nothing more to say."""
+_CALM_S: Final = 0.005
+"""How long a controller must be idle that has answered, while nothing is on its way to it."""
 
 _INTERVAL_MS: Final = 10
 """How long the network has for each input, unless the scenario says so: real things take real time."""
@@ -78,8 +81,9 @@ _ATTEMPTS: Final = 3
 class LiveStage(Stage):
     """A network whose controllers, or some of them, are real processes.
 
-    What they print goes to files beside the trace.  A controller may take `listening_s` to listen, the
-    handshakes `joining_s`, each answer `answer_s`; `patience` is for what the sessions do by themselves.
+    What they print goes to files beside the trace, or in the folder `logs`.  A controller may take
+    `listening_s` to listen, the handshakes `joining_s`, each answer `answer_s`; `patience` is for what the
+    sessions do by themselves.  What goes round in a loop takes no more than `steps_per_ms`.
     """
 
     def __init__(
@@ -93,15 +97,18 @@ class LiveStage(Stage):
         joining_s: float = 20.0,
         answer_s: float = 10.0,
         patience: Patience = Patience(),  # noqa: B008 - a value
+        steps_per_ms: int = STEPS_PER_MS,
+        logs: Path | None = None,
     ) -> None:
         super().__init__(setting, recorder, order=order, seed=seed)
         self._joining_s = joining_s
+        self._steps_per_ms = steps_per_ms
         self._outside = Outside(
             [_remote(setting, name, listening_s) for name in setting.commands],
             setting.switches,
             setting.version,
             self,
-            folder=recorder.writer.path.parent,
+            folder=recorder.writer.path.parent if logs is None else logs,
             answer_s=answer_s,
             patience=patience,
         )
@@ -118,6 +125,8 @@ class LiveStage(Stage):
         """The sessions in which the controller is not listened to, because too much waits there."""
         self._changes = 0
         """How many messages came from controllers."""
+        self._handed = 0
+        """How many messages controllers were handed."""
         self._began = time.monotonic()
         self._random = Random(f"pauses {seed}")
         self._ran, self._allowance = self._began, _BURST
@@ -178,6 +187,39 @@ class LiveStage(Stage):
                 return True
         return False
 
+    async def calm(self, limit_ms: int) -> bool:
+        """Wait until the controllers have done all they were given to do; tell whether they have.
+
+        Unlike `quiesce`, this asks nobody, and does not wait for frames that go round in a loop.
+        """
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + limit_ms / 1000
+        while loop.time() < limit:
+            self._raise_failure()
+            before = self._changes, self._handed
+            if self._joining() or self._outside.answers.are_awaited or self._is_controlling():
+                await asyncio.sleep(_BREATH_S)
+                continue
+            pause = _CALM_S if self.courier.is_idle else _QUIET_S
+            if await self._outside.rest(pause) and before == (self._changes, self._handed):
+                return not self._is_controlling()
+        return False
+
+    def _is_controlling(self) -> bool:
+        """Tell whether something is on its way between a switch and a controller, and nothing holds it up."""
+        held = self.courier.held
+        return any(
+            self.world.queue(end) and end not in held for wire in self.setting.sessions for end in wire
+        )
+
+    def halt(self, controller: str) -> None:
+        """Have a controller's process stand still until it is told to go on."""
+        self._processes[controller].halt()
+
+    def go_on(self, controller: str) -> None:
+        """Have a process that stands still go on."""
+        self._processes[controller].go_on()
+
     # The pump.
 
     def proceed(self) -> None:
@@ -202,7 +244,7 @@ class LiveStage(Stage):
     def _run_some(self) -> None:
         """Take as many steps as the time that has passed allows."""
         now = time.monotonic()
-        self._allowance = min(_BURST, self._allowance + (now - self._ran) * 1000 * STEPS_PER_MS)
+        self._allowance = min(_BURST, self._allowance + (now - self._ran) * 1000 * self._steps_per_ms)
         self._ran = now
         self._allowance -= self.run(min(_BATCH, int(self._allowance)))
 
@@ -494,6 +536,7 @@ class LiveStage(Stage):
             return
         line = self._lines.get(f"{record.at.port}-{record.at.node}")
         if line is not None and isinstance(record.message, OpenFlowMessage):
+            self._handed += 1
             self._outside.send(line, record.message)
             if isinstance(record.message, FeaturesReply):
                 self._joined.add(line.name)

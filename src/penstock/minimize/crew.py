@@ -1,88 +1,34 @@
 """Crews: workers that replay inputs of a script side by side, on this machine or on a cluster.
 
-A worker is told where the trace is and reads the script itself; besides that it is sent plain values only:
-what differs from that script, and which inputs to play.  It makes its own controllers from the scenario, in
-temporary folders and on ports of its own, so a controller that has a fixed port cannot be replayed side by
-side.
+A controller that has a fixed port cannot be replayed side by side; all others have ports of their own.
 
-On this machine a worker is a fresh process.  One that is killed is replaced, and what it was at is begun
-anew.  It goes when we go, however we go, and takes its controllers along.  On a Dask cluster the scheduler
-sees to that; there the trace and what its scenario names must have the same path on all machines, and what a
-worker is in the middle of when we stop, it still ends.
+On this machine a worker (`worker.py`) that is killed is replaced, and what it was at is begun anew.  It goes
+when we go, however we go, and takes its controllers along.  On a Dask cluster each of Dask's workers has
+one such process; there the trace and what its scenario names must have the same path on all machines, and
+what a worker is in the middle of when we stop, it still ends.
 """
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from importlib import import_module
-from multiprocessing import connection, get_context, parent_process
-from multiprocessing.context import SpawnProcess
-from pathlib import Path
-from threading import Lock, Thread
-from typing import Any, Final, NoReturn, Protocol
+from multiprocessing import connection
+from threading import Lock
+from typing import Any, Final, Protocol
 
 from penstock.errors import PenstockError
 from penstock.fuzz.building import build_setting
-from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.reproducing import Attempt, Reproducer
-from penstock.minimize.script import Cue, Script, load_script, trace_file
+from penstock.minimize.script import Script
+from penstock.minimize.worker import CALL_OFF, Answer, Task, hire
 
 MOST_DEATHS: Final = 3
 """How many workers in a row may die of a replay."""
 _GRACE_S: Final = 10.0
 """How long a worker may take to stop its controllers before it is killed."""
 _CONNECTING_S: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a script comes from: a trace, which violation of it, and what counts as the same one."""
-
-    trace: str
-    invariant: str | None = None
-    wide: bool = False
-
-    @staticmethod
-    def of(trace: Path, *, invariant: str | None = None, wide: bool = False) -> Origin:
-        """Return the origin of the script of a trace, or of the folder of a run."""
-        return Origin(str(trace_file(trace).absolute()), invariant, wide)
-
-    def script(self) -> Script:
-        """Read the script."""
-        return load_script(Path(self.trace), invariant=self.invariant)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Some inputs to play, by a script that differs from that of the trace in some fields."""
-
-    origin: Origin
-    digest: str
-    """The digest of the script that the trace should have."""
-    variant: str
-    """The digest of the script with its changes."""
-    changes: Mapping[str, Any]
-    inputs: tuple[Cue, ...]
-    tries: int
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """How a task went, or why it could not be done."""
-
-    attempt: Attempt | None
-    error: str = ""
-
-    def told(self) -> Attempt:
-        """Return the attempt, or raise the error."""
-        if self.attempt is None:
-            raise PenstockError(self.error)
-        return self.attempt
 
 
 class Crew(Protocol):
@@ -105,53 +51,13 @@ class Crew(Protocol):
         """Wait until a task is done, and yield all that are."""
         ...
 
+    def call_off(self, number: int) -> None:
+        """Have a task broken off, if that can be done; there is an answer in any case."""
+        ...
+
     def close(self) -> None:
         """Stop everything."""
         ...
-
-
-# What a worker does.
-
-_ALONE: Final = Lock()
-"""Controllers in process share what is global in their libraries, so a process plays one script at a time."""
-_VARIANTS: Final[dict[tuple[Origin, str], Reproducer]] = {}
-"""What plays the scripts that were asked for lately."""
-_MOST_VARIANTS: Final = 16
-
-
-def play(task: Task) -> Answer:
-    """Do a task; an error of the user's is an answer too."""
-    with _ALONE:
-        try:
-            reproducer = _reproducer(task)
-            try:
-                return Answer(reproducer.run(task.inputs, tries=task.tries))
-            except PenstockError:
-                if reproducer.is_exact:
-                    raise
-                # Between choosing a port and listening on it, another worker may have taken it.
-                return Answer(reproducer.run(task.inputs, tries=task.tries))
-        except PenstockError as error:
-            return Answer(None, str(error))
-
-
-def _reproducer(task: Task) -> Reproducer:
-    known = _VARIANTS.get((task.origin, task.variant))
-    if known is None:
-        first = _first(task.origin, task.digest)
-        known = first.with_script(replace(first.script, **task.changes)) if task.changes else first
-        if len(_VARIANTS) >= _MOST_VARIANTS:
-            _VARIANTS.clear()
-        _VARIANTS[task.origin, task.variant] = known
-    return known
-
-
-@lru_cache(maxsize=2)
-def _first(origin: Origin, digest: str) -> Reproducer:
-    script = origin.script()
-    if script.digest() != digest:
-        raise PenstockError(f"A worker reads another script from {origin.trace}: leave the trace as it is.")
-    return reproducer_of(script, wide=origin.wide)
 
 
 def refuse_fixed_ports(script: Script) -> None:
@@ -173,7 +79,7 @@ def refuse_fixed_ports(script: Script) -> None:
 class _Worker:
     """A process, and what it is at."""
 
-    process: SpawnProcess
+    process: subprocess.Popen[bytes]
     line: connection.Connection
     number: int | None = None
     task: Task | None = None
@@ -184,7 +90,7 @@ class LocalCrew:
     """Worker processes on this machine."""
 
     def __init__(self, size: int) -> None:
-        self._workers = [_hired() for _ in range(size)]
+        self._workers = [_Worker(*hire()) for _ in range(size)]
 
     @property
     def size(self) -> int:
@@ -194,7 +100,7 @@ class LocalCrew:
     @property
     def processes(self) -> tuple[int, ...]:
         """The workers' process numbers."""
-        return tuple(worker.process.pid or 0 for worker in self._workers)
+        return tuple(worker.process.pid for worker in self._workers)
 
     def begin(self, number: int, task: Task) -> None:
         """Give a task to a free worker."""
@@ -221,15 +127,23 @@ class LocalCrew:
             lines = self._lines()
         yield from heard
 
+    def call_off(self, number: int) -> None:
+        """Have the worker that is at a task break it off."""
+        for worker in self._workers:
+            if worker.number == number:
+                worker.process.send_signal(CALL_OFF)
+
     def close(self) -> None:
         """Stop every worker and its controllers."""
         for worker in self._workers:
-            worker.process.terminate()
+            # One that is at nothing has no controllers to stop.
+            (worker.process.kill if worker.task is None else worker.process.terminate)()
         for worker in self._workers:
-            worker.process.join(_GRACE_S)
-            if worker.process.is_alive():
+            try:
+                worker.process.wait(_GRACE_S)
+            except subprocess.TimeoutExpired:
                 worker.process.kill()
-                worker.process.join()
+                worker.process.wait()
             worker.line.close()
 
     def _lines(self) -> list[connection.Connection]:
@@ -249,56 +163,33 @@ class LocalCrew:
         except (EOFError, OSError):
             worker.deaths += 1
         worker.line.close()
-        worker.process.join()
+        status = worker.process.wait()
         if worker.deaths >= MOST_DEATHS:
             raise PenstockError(
                 f"{MOST_DEATHS} workers in a row have died of the same replay "
-                f"(the last with status {worker.process.exitcode}): minimise without workers."
+                f"(the last with status {status}): minimise without workers."
             )
-        anew = _hired()
-        worker.process, worker.line = anew.process, anew.line
+        worker.process, worker.line = hire()
         self._send(worker)
         return None
 
 
-def _hired() -> _Worker:
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
-    process.start()
-    # With our copy of its end closed, the end of the process is the end of the line.
-    theirs.close()
-    return _Worker(process, ours)
-
-
-def _serve(line: connection.Connection) -> None:
-    """Do tasks until there are no more."""
-    signal.signal(signal.SIGTERM, _leave)
-    # An interrupt from the terminal reaches every process; the one that hired us decides what follows.
-    signal.signal(signal.SIGINT, _stay)
-    Thread(target=_leave_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError):
-        while True:
-            line.send(play(line.recv()))
-
-
-def _leave(*_: object) -> NoReturn:
-    # Raised in the middle of a replay, this closes the stage, which stops the controllers.
-    raise SystemExit(0)
-
-
-def _stay(*_: object) -> None:
-    """Go on."""
-
-
-def _leave_with_parent() -> None:
-    parent = parent_process()
-    assert parent is not None, "a worker was started by somebody"
-    connection.wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
 # A cluster.
+
+
+_APART: Final[list[LocalCrew]] = []
+"""What does the tasks of this process, if that is a worker of a cluster."""
+_ALONE: Final = Lock()
+
+
+def play_apart(task: Task) -> Answer:
+    """Do a task in a process of its own, which is kept for the next."""
+    with _ALONE:
+        if not _APART:
+            _APART.append(LocalCrew(1))
+        _APART[0].begin(0, task)
+        ((_, answer),) = _APART[0].news()
+        return answer
 
 
 class DaskCrew:
@@ -328,7 +219,7 @@ class DaskCrew:
 
     def begin(self, number: int, task: Task) -> None:
         """Give a task to the cluster."""
-        self._futures[self._client.submit(play, task, pure=False)] = number
+        self._futures[self._client.submit(play_apart, task, pure=False)] = number
 
     def has_news(self) -> bool:
         """Tell whether a task is done, without waiting."""
@@ -343,6 +234,9 @@ class DaskCrew:
             if future.status != "finished":
                 raise PenstockError(f"The cluster could not do a replay: {future.exception()!r}.")
             yield number, future.result()
+
+    def call_off(self, number: int) -> None:
+        """Do nothing: what a worker of a cluster is in the middle of, it ends."""
 
     def close(self) -> None:
         """Call off what has not begun, and leave the cluster."""

@@ -1,6 +1,8 @@
 """Minimising: from a long recorded run to the few inputs that its violation takes.
 
-1. All inputs must lead to the violation again; otherwise there is nothing to go by.
+1. All inputs must lead to the violation again; otherwise there is nothing to go by.  If they do so too when
+   everything arrives before the next input, no recorded order is followed from here on: it would only tie
+   what is left to the inputs that are left out.
 2. Units of inputs are left out by delta debugging (`delta`) until none can be.
 3. Then single inputs, also those that belong in pairs.
 4. What is left is made simpler (`shrinking`): the order of internal events, times, packets, hosts, topology.
@@ -10,13 +12,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from penstock.errors import PenstockError
 from penstock.minimize.delta import ddmin, one_by_one
-from penstock.minimize.progress import Progress, Step, Watcher
+from penstock.minimize.progress import Progress, Step, UnkeptError, Watcher
 from penstock.minimize.reproducing import Attempt, Reproducer, chance_of_missing, tries_needed
 from penstock.minimize.script import Cue, Script
 from penstock.minimize.shrinking import hosts_of, simplified
@@ -80,6 +82,10 @@ class NotReproducedError(PenstockError):
         super().__init__(f"The replay of all inputs does not lead to the violation again{often}.{where}")
         self.attempt = attempt
 
+    def __reduce__(self) -> tuple[type[NotReproducedError], tuple[Attempt]]:
+        """Let the error pass from one process to another: it is made of its attempt."""
+        return type(self), (self.attempt,)
+
 
 def minimise(
     script: Script,
@@ -100,12 +106,21 @@ def minimise(
     if script.violation is None:
         raise PenstockError("The trace tells no violation that lasts, so there is nothing to minimise.")
     kept = Progress(script.digest(), folder, progress)
+    try:
+        return _minimised(script, reproducer, kept, tries, confidence, simplify=simplify)
+    except UnkeptError as error:
+        raise PenstockError(str(error)) from None
+
+
+def _minimised(
+    script: Script, reproducer: Reproducer, kept: Progress, tries: int, confidence: float, *, simplify: bool
+) -> Minimal:
     trials = Trials(reproducer, kept, tries)
     first = trials.attempt(script, script.inputs)
     if not first.reproduced:
         raise NotReproducedError(first)
     chance = 1.0 if reproducer.is_exact or tries == 1 else _chance(script, trials, confidence)
-    found = _fewest(Candidate(script, script.inputs), trials)
+    found = _fewest(_calmest(script, trials) if simplify else Candidate(script, script.inputs), trials)
     for _ in range(_ROUNDS if simplify else 0):
         before = found.inputs
         found = simplified(found, trials, hosts_of(script))
@@ -137,6 +152,13 @@ def _chance(script: Script, trials: Trials, confidence: float) -> float:
     chance = (sum(attempt.reproduced for attempt in attempts) + 1) / (_SAMPLES + 2)
     trials.tries = min(most, tries_needed(chance, confidence))
     return chance
+
+
+def _calmest(script: Script, trials: Trials) -> Candidate:
+    """Return all inputs with no order of internal events to follow, if none is needed."""
+    calm = Candidate(replace(script, settles=True), script.inputs)
+    is_worth_asking = trials.is_exact and script.engine == "fuzz"
+    return calm if is_worth_asking and trials.passes(calm) else Candidate(script, script.inputs)
 
 
 def _fewest(all_of_them: Candidate, trials: Trials) -> Candidate:

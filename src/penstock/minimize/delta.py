@@ -22,7 +22,8 @@ Test = Callable[[tuple[T, ...]], bool]
 def ddmin(items: Sequence[T], test: Test[T]) -> tuple[T, ...]:
     """Return few of some items that still pass a test which all of them pass together.
 
-    The test is asked about subsequences; none of one item less than the result passes.
+    The test is asked about subsequences; none of one item less than the result passes, nor of two
+    neighbours less: inputs that only pass the time may do so in pairs.
     """
     kept, parts = tuple(items), 2
     while len(kept) > 1:
@@ -38,7 +39,10 @@ def ddmin(items: Sequence[T], test: Test[T]) -> tuple[T, ...]:
             break
         else:
             parts *= 2
-    return one_by_one(kept, test)
+    kept = one_by_one(kept, test)
+    while (shorter := _without_neighbours(kept, test)) is not None:
+        kept = one_by_one(shorter, test)
+    return kept
 
 
 def _bounds(size: int, parts: int) -> list[tuple[int, int]]:
@@ -65,6 +69,12 @@ def _without_parts(kept: tuple[T, ...], parts: int, test: Test[T]) -> tuple[tupl
         else:
             index += 1
     return tuple(item for chunk in chunks for item in chunk), removed
+
+
+def _without_neighbours(kept: tuple[T, ...], test: Test[T]) -> tuple[T, ...] | None:
+    """Return the items without two that follow each other, if they pass."""
+    pairs = (kept[:index] + kept[index + 2 :] for index in range(len(kept) - 1))
+    return next((less for less in pairs if less and test(less)), None)
 
 
 def one_by_one(items: Sequence[T], test: Test[T]) -> tuple[T, ...]:

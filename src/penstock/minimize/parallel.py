@@ -20,7 +20,6 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from heapq import heappop, heappush
 from itertools import count
@@ -29,17 +28,20 @@ from tempfile import TemporaryDirectory
 from typing import Final, Protocol, Self
 
 from penstock.errors import PenstockError
-from penstock.minimize.crew import Answer, Crew, Origin, Task, refuse_fixed_ports
+from penstock.minimize.crew import Crew, refuse_fixed_ports
 from penstock.minimize.ddmin import Minimal, minimise
+from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.progress import FILE, Watcher
-from penstock.minimize.reproducers import reproducer_of
 from penstock.minimize.reproducing import Attempt, Reproducer
 from penstock.minimize.script import Cue, Script
+from penstock.minimize.worker import Answer, Origin, Task, play
 
 _MOST_DREAMS: Final = 4
 """How many dreams there are for each worker before what they lead to is too unlikely."""
 _UNLIKELY: Final = 0.05
 """How likely an answer is another than those so far suggest."""
+_IDLE: Final = ("wait", "check")
+"""How inputs begin that do nothing to the network."""
 _WITHOUT_LAST: Final = 0.2
 """How likely a sequence does without the last input of a larger one."""
 
@@ -61,6 +63,8 @@ class Work:
     replays: int
     guessed: int
     used: int
+    path: int
+    """How many replays came one after the other: with workers enough and equal replays, the time it takes."""
 
 
 def minimise_in_parallel(
@@ -149,7 +153,9 @@ class _Told:
         self._times[first] += 1
         question = Question(self._variant, what, tries, self._times[first])
         shared = self._shared
-        task = Task(shared.origin, shared.digest, self._variant, self._changes, tuple(inputs), tries)
+        task = Task(
+            shared.origin, shared.digest, self._variant, self._changes, tuple(inputs), tries, shared.lessons
+        )
         return self._source.answer(_Asked(question, task))
 
     def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
@@ -214,13 +220,19 @@ class _Speculation:
         self.origin = origin
         self.crew = crew
         self.digest = script.digest()
-        self.local: Reproducer = reproducer_of(script, wide=origin.wide)
+        self.local = origin.reproducer(script)
+        self.lessons = self.local.lessons if isinstance(self.local, LiveReproducer) else None
+        """What replays have taught so far."""
         self.answers: dict[Question, Answer] = {}
         self.own_scripts: dict[tuple[str, tuple[Cue, ...]], Script | None] = {}
         self._script = script
         self._dream = dream
         self._odds = _Odds(self.digest, len(script.inputs))
         self._running: dict[int, Question] = {}
+        self._called_off: set[int] = set()
+        self._begun: dict[int, int] = {}
+        self._path = 1
+        """How many replays came one after the other so far, the first of which is made before all others."""
         self._numbers = count()
         self._guessed: set[Question] = set()
         self._asked: set[Question] = set()
@@ -228,7 +240,7 @@ class _Speculation:
 
     def work(self) -> Work:
         """Return what was done so far."""
-        return Work(len(self._asked), len(self._guessed), len(self._guessed & self._asked))
+        return Work(len(self._asked), len(self._guessed), len(self._guessed & self._asked), self._path)
 
     def variant(self, script: Script) -> tuple[str, dict[str, object]]:
         """Return the digest of a script, and the fields in which it differs from that of the trace."""
@@ -244,18 +256,29 @@ class _Speculation:
     def answer(self, asked: _Asked) -> Attempt:
         """Return the true answer, and have others found out while it takes."""
         self._asked.add(asked.question)
+        if not self.local.is_exact and not self.answers:
+            # Workers take a while to start.  And whether time can be saved is found out here, for all.
+            self._speculate(asked)
+            self._know(asked.question, play(asked.task, self.local))
         while asked.question not in self.answers:
             if asked.question not in self._running.values():
                 self._begin(asked)
-            for guess in self._guesses(asked):
-                self._guessed.add(guess.question)
-                self._begin(guess)
+            self._speculate(asked)
             for number, answer in self.crew.news():
-                question = self._running.pop(number)
-                self.answers[question] = answer
-                self._odds.learn(question, answer)
-                self._dreamt.clear()
+                question, begun = self._running.pop(number), self._begun.pop(number)
+                self._called_off.discard(number)
+                if answer.called_off:
+                    continue
+                self._know(question, answer)
+                self._path = max(self._path, begun + 1)
         return self.answers[asked.question].told()
+
+    def _know(self, question: Question, answer: Answer) -> None:
+        self.answers[question] = answer
+        self._odds.learn(question, answer)
+        self._dreamt.clear()
+        if self.lessons is not None and answer.lessons is not None:
+            self.lessons.learn(answer.lessons)
 
     def own_script(self, variant: str, script: Script, inputs: tuple[Cue, ...]) -> Script | None:
         """Return a replay as a script of its own; that is made here, and once."""
@@ -266,11 +289,34 @@ class _Speculation:
 
     def _begin(self, asked: _Asked) -> None:
         number = next(self._numbers)
-        self._running[number] = asked.question
+        self._running[number], self._begun[number] = asked.question, self._path
         self.crew.begin(number, asked.task)
 
+    def _speculate(self, asked: _Asked) -> None:
+        """Begin what is likely to be asked next, and call off what no longer is."""
+        wanted = {asked.question}
+        guesses = self._guesses(asked)
+        try:
+            # A replay in process is short, and to break it off would take the process along.
+            while not self.local.is_exact or len(self._running) < self.crew.size:
+                guess = next(guesses, None)
+                if guess is None:
+                    break
+                wanted.add(guess.question)
+                if guess.question not in self._running.values() and len(self._running) < self.crew.size:
+                    self._guessed.add(guess.question)
+                    self._begin(guess)
+        except _Woken:
+            return
+        if self.local.is_exact:
+            return
+        for number, question in self._running.items():
+            if question not in wanted and number not in self._called_off:
+                self._called_off.add(number)
+                self.crew.call_off(number)
+
     def _guesses(self, asked: _Asked) -> Iterator[_Asked]:
-        """Yield what may be asked after a question, the likeliest first, for as many workers as are free."""
+        """Yield what may be asked after a question, the likeliest first."""
         order = count()
         dreams: list[tuple[float, int, _Assumed]] = []
 
@@ -279,18 +325,14 @@ class _Speculation:
             for answer, share in ((True, yes), (False, 1 - yes)):
                 heappush(dreams, (-chance * share, next(order), (*assumed, (question, answer))))
 
-        size = self.crew.size
         branch(asked.question, (), 1.0)
-        with suppress(_Woken):
-            for _ in range(_MOST_DREAMS * size):
-                if len(self._running) >= size or not dreams:
-                    return
-                chance, _, assumed = heappop(dreams)
-                found = self._next(assumed)
-                if found is None:
-                    continue
-                if found.question not in self._running.values():
-                    yield found
+        for _ in range(_MOST_DREAMS * self.crew.size):
+            if not dreams:
+                return
+            chance, _, assumed = heappop(dreams)
+            found = self._next(assumed)
+            if found is not None:
+                yield found
                 branch(found.question, assumed, -chance)
 
     def _next(self, assumed: _Assumed) -> _Asked | None:
@@ -312,8 +354,10 @@ class _Odds:
     - All inputs do; none does not.
     - Most often what is part of a sequence that does not, does not either, and what has one in it that
       does, does.
-    - Otherwise take the smallest that does and has the inputs in it.  A run ends with its violation, so the
-      last input is mostly needed; and, say, one more is, which is as likely in a part as the part is large.
+    - Otherwise take the smallest that does and has the inputs in it, and see what is left out of that.  What
+      was left out in vain before has something in it that is needed, which is as likely in a part of it as
+      the part is large; and so has, say, all the rest together.
+    - A run ends with its violation, so its last input is mostly needed.
     """
 
     def __init__(self, script: str, inputs: int) -> None:
@@ -337,4 +381,18 @@ class _Odds:
         if not known:
             return 0.5
         smallest = min(known, key=len)
-        return len(asked) / len(smallest) if max(smallest) in asked else _WITHOUT_LAST
+        left_out = smallest - asked
+        last = max((each for each in smallest if not each[1].startswith(_IDLE)), default=None)
+        chance = _WITHOUT_LAST if last in left_out else 1.0
+        rest = smallest - {last} if last is not None else smallest
+        for needed in sorted(self._needed(question.script, smallest), key=len):
+            if needed <= rest:
+                chance *= 1 - len(left_out & needed) / len(needed)
+                rest -= needed
+        if rest:
+            chance *= 1 - len(left_out & rest) / (len(rest) + 1)
+        return min(max(chance, _UNLIKELY), 1 - _UNLIKELY)
+
+    def _needed(self, script: str, inputs: frozenset[tuple[int, str]]) -> set[frozenset[tuple[int, str]]]:
+        """Return the parts of some inputs that were left out in vain."""
+        return {inputs - each.inputs for each in self._failed if each.script == script}

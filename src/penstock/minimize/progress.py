@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,13 @@ class Step:
 
 
 Watcher = Callable[[Step], None]
+
+
+class UnkeptError(Exception):
+    """An answer could not be written down.
+
+    This is no `PenstockError`, which whoever asks a question takes for the answer no.
+    """
 
 
 class Progress:
@@ -97,6 +105,8 @@ class Progress:
         header = json.dumps({"format": FORMAT, "digest": digest})
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists() and not path.is_file():
+                raise PenstockError(f"Progress cannot be kept in {path}: it is no file.")
             lines = path.read_bytes().split(b"\n") if path.exists() else []
             whole = [line for line in lines[:-1] if line]  # what has no end was cut short
             if whole and whole[0].decode(errors="replace") == header:
@@ -105,7 +115,7 @@ class Progress:
             else:
                 path.write_text(header + "\n", encoding="utf-8")
         except OSError as error:
-            raise PenstockError(f"Progress cannot be kept in {path}: {error.strerror}.") from None
+            raise PenstockError(_unkept(path, error)) from None
 
     def _write(self, key: str, found: Attempt) -> None:
         if self._path is None:
@@ -117,8 +127,17 @@ class Progress:
         }
         line |= {"message": found.message, "invariant": found.invariant, "skipped": list(found.skipped)}
         line |= {"needed": found.needed, "tries": found.tries, "hits": found.hits}
-        with self._path.open("ab", buffering=0) as file:
-            file.write(json.dumps(line).encode() + b"\n")
+        whole = json.dumps(line).encode() + b"\n"
+        try:
+            with self._path.open("ab", buffering=0) as file:
+                if file.write(whole) < len(whole):
+                    raise OSError(ENOSPC, os.strerror(ENOSPC))
+        except OSError as error:
+            raise UnkeptError(_unkept(self._path, error)) from None
+
+
+def _unkept(path: Path, error: OSError) -> str:
+    return f"Progress cannot be kept in {path}: {error.strerror}."
 
 
 def _read(line: bytes) -> tuple[str, Attempt]:
@@ -136,5 +155,5 @@ def _read(line: bytes) -> tuple[str, Attempt]:
             hits=int(found["hits"]),
         )
         return str(found["key"]), answer
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise PenstockError(f"{FILE} is damaged: delete it to begin anew.") from None

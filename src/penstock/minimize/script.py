@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -37,6 +38,8 @@ LOG: Final = "log"
 """What the transition of an event begins with that is a line of a controller's log."""
 LOOK: Final = "look"
 """The transition of an event that only says that the invariants had something to tell here."""
+_ABOUT: Final = "about"
+"""Where the header of a trace names the invariant that it was recorded for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ class Script:
     """By the line of each cue, what it did at once: the steps that are part of the input itself."""
     settles: bool = False
     """Whether, instead of following what is expected, everything is to arrive before the next input."""
+    code: str = ""
+    """A digest of the programs beside the scenario: with another controller, other inputs matter."""
 
     def __post_init__(self) -> None:
         if len(self.expected) != len(self.inputs) + 1:
@@ -137,6 +142,7 @@ class Script:
             [[(*event.pair, event.after) for event in events] for events in self.expected],
             None if self.violation is None else (self.violation.invariant, self.violation.what),
             self.settles,
+            self.code,
         ]
         return blake2b(json.dumps(found, sort_keys=True).encode(), digest_size=8).hexdigest()
 
@@ -178,19 +184,37 @@ def is_fuzzed(trace: Trace) -> bool:
     return bool(trace.inputs) or trace.details.get("engine") == "fuzz"
 
 
+def about(violation: Violation | None) -> dict[str, str]:
+    """Return what the header of a trace says of the violation that it was recorded for."""
+    return {} if violation is None else {_ABOUT: violation.invariant}
+
+
 def script_of(
     trace: Trace, base: Path = Path(), *, line: int | None = None, invariant: str | None = None
 ) -> Script:
     """Return a trace as a script; `base` is the folder that the trace was in.
 
     It is about the first violation that lasts, or that of an invariant, or the one on a line of the trace.
+    Where a trace was recorded for one invariant, as a minimal one is, that comes before others.
     """
     scenario = scenario_of(trace.scenario, base / trace.folder)
     if is_fuzzed(trace):
-        return _Fuzzed(trace, _chosen(trace, line, invariant)).script(scenario)
-    verdict = trace.verdict
-    violation = None if verdict is None else Violation(verdict.property, verdict.message)
-    return searched(trace.lines, scenario, violation, scenario.build().network)
+        script = _Fuzzed(trace, _chosen(trace, line, invariant)).script(scenario)
+    else:
+        verdict = trace.verdict
+        violation = None if verdict is None else Violation(verdict.property, verdict.message)
+        script = searched(trace.lines, scenario, violation, scenario.build().network)
+    return replace(script, code=_code_beside(scenario.folder))
+
+
+def _code_beside(folder: Path) -> str:
+    """Return a digest of the programs in a scenario's folder, but not of what they import from elsewhere."""
+    found = blake2b(digest_size=8)
+    with suppress(OSError):  # whoever needs what cannot be read will say so
+        for path in filter(Path.is_file, sorted(folder.glob("*.py"))):
+            found.update(path.name.encode(errors="surrogateescape") + b"\0")
+            found.update(path.read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 def _chosen(trace: Trace, line: int | None, invariant: str | None) -> FindingLine | None:
@@ -203,7 +227,8 @@ def _chosen(trace: Trace, line: int | None, invariant: str | None) -> FindingLin
     lasting = [found for found in violated if found.persistent and invariant in (None, found.invariant)]
     if invariant is not None and not lasting:
         raise PenstockError(f"Nothing in the trace breaks {invariant} for good.")
-    return lasting[0] if lasting else None
+    meant = trace.details.get(_ABOUT)
+    return next((found for found in lasting if found.invariant == meant), lasting[0] if lasting else None)
 
 
 _Item = Line | InputLine | FindingLine | LogLine

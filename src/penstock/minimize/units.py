@@ -62,7 +62,8 @@ def _words(cue: Cue) -> tuple[str, str]:
     words = str(cue).split()
     if isinstance(cue.what, Action) and words[0] == FABRIC:
         words = words[1:]
-    return words[0], words[1] if len(words) > 1 else ""
+    verb, target, *_ = *words, "", ""  # a stranger's trace may say less
+    return verb, target
 
 
 def cues_of(units: Iterable[Unit]) -> tuple[Cue, ...]:

@@ -32,7 +32,7 @@ from penstock.fuzz.virtual import MOST_STEPS_TO_OPEN, VirtualStage
 from penstock.minimize.following import Following, Texts
 from penstock.minimize.judging import Judge
 from penstock.minimize.reproducing import Attempt
-from penstock.minimize.script import LOOK, Cue, Event, Script, load_script
+from penstock.minimize.script import LOOK, Cue, Event, Script, about, load_script
 from penstock.minimize.units import rewritten
 from penstock.trace import TraceWriter
 from penstock.world.component import Endpoint, Message
@@ -228,10 +228,9 @@ class VirtualReproducer:
 
     def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
-        scenario = self.script.scenario
-        writer = TraceWriter(
-            path, scenario.table(), scenario.folder, engine="fuzz", seed=self.setting.options.seed
-        )
+        scenario, seed = self.script.scenario, self.setting.options.seed
+        details = about(self.script.violation)
+        writer = TraceWriter(path, scenario.table(), scenario.folder, engine="fuzz", seed=seed, **details)
         recorder = Recorder(writer, self.setting.version)
         try:
             return self._played(inputs, recorder)

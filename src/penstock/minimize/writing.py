@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,8 @@ from typing import Any, Final
 from penstock.errors import PenstockError
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.identity import bug_of
-from penstock.minimize.reproducing import Attempt, Reproducer
+from penstock.minimize.progress import FILE
+from penstock.minimize.reproducing import Reproducer
 
 FOLDER: Final = "minimal"
 
@@ -32,12 +34,12 @@ The test fails until that is mended.  It runs the inputs of trace.jsonl, which i
 
 from pathlib import Path
 
-from penstock.minimize.writing import still_broken
+from penstock.api import replay
 
 
 def test_{name}() -> None:
     """{invariant} holds after these inputs."""
-    assert still_broken(Path(__file__).with_name("trace.jsonl"), tries={tries}) is None
+    replay(Path(__file__).with_name("trace.jsonl"), exact=False, tries={tries}).assert_holds()
 '''
 
 
@@ -60,17 +62,31 @@ def write_minimal(folder: Path, minimal: Minimal, reproducer: Reproducer, *, tri
 
 
 def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> None:
-    """Write the run; where processes take part, one in which the violation came."""
-    unfinished = path.with_name(path.name + ".part")
+    """Write a run in which the violation came; a trace without it would make a test that says nothing."""
+    unfinished = _unfinished(path)
     for _ in range(max(1, tries)):
         if player.record(minimal.inputs, unfinished).reproduced:
-            break
-    # The header says where the scenario is, relative to the trace; the folder is the same for both names.
-    unfinished.replace(path)
+            # The header says where the scenario is, relative to the trace; both names are in one folder.
+            unfinished.replace(path)
+            return
+    unfinished.unlink(missing_ok=True)
+    raise PenstockError(
+        f"What was found does not lead to the violation again{f' in {tries} tries' if tries > 1 else ''}: "
+        + (
+            f"the answers in {FILE} are those of something else, so delete it and minimise again."
+            if player.is_exact
+            else "minimise again with more --tries; the answers so far are kept."
+        )
+    )
+
+
+def _unfinished(path: Path) -> Path:
+    """Return what a file is called while it is written; two minimisations may write to one folder."""
+    return path.with_name(f"{path.name}.{os.getpid()}.part")
 
 
 def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(path.name + ".part")
+    unfinished = _unfinished(path)
     unfinished.write_text(text + "\n", encoding="utf-8")
     unfinished.replace(path)
 
@@ -125,15 +141,3 @@ def _test(minimal: Minimal, tries: int) -> str:
 
 def _name(minimal: Minimal) -> str:
     return re.sub(r"\W+", "_", bug_of(minimal).name).lower()
-
-
-def still_broken(trace: Path, *, tries: int = 1) -> str | None:
-    """Run the inputs of a trace again; return how the violation shows, or None if it does not."""
-    from penstock.minimize.reproducers import reproducer_of
-    from penstock.minimize.script import load_script
-
-    script = load_script(trace)
-    if script.violation is None:
-        raise PenstockError(f"{trace} tells no violation, so it tests nothing.")
-    attempt: Attempt = reproducer_of(script).run(script.inputs, tries=tries)
-    return attempt.message if attempt.reproduced else None
