@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from penstock.building import Built
 from penstock.errors import PenstockError
@@ -33,6 +34,8 @@ from penstock.explore.strategies.plan import Plan
 from penstock.explore.strategies.random_walks import RandomWalks
 from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
+from penstock.report.coverage import KEY as COVERAGE
+from penstock.report.coverage import covered_file, search_coverage
 from penstock.scenario import Limits, Scenario
 from penstock.trace import Verdict, write_trace
 from penstock.world.network import ComponentRaised
@@ -58,6 +61,10 @@ class Report:
     scenario: Scenario
     outcome: Outcome
     findings: list[Finding] = field(default_factory=list)
+    needs: dict[str, str] = field(default_factory=dict)
+    """What it would take to put each property to the test, where it says so."""
+    covered: Path | None = None
+    """Where it is written what was covered, if nothing was found; a report can be made of it."""
 
     @property
     def unexercised(self) -> list[str]:
@@ -109,7 +116,7 @@ def _searched(
         outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
-        _report(scenario, built, search.finish("a fault"), output)
+        _report(scenario, built, search.finish("a fault"), output, _Means(plan, reductions))
         raise
     plan.conclude(outcome, guide)
     circumstances = replace(circumstances, in_order=in_order)
@@ -119,7 +126,15 @@ def _searched(
         outcome.remarks.append(
             f"States were remembered by 64-bit fingerprints: one was missed with a probability of {odds:.1e}."
         )
-    return _report(scenario, built, outcome, output, **details)
+    return _report(scenario, built, outcome, output, _Means(plan, reductions), **details)
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """By what means a search was made smaller."""
+
+    plan: Plan
+    reductions: frozenset[str] = frozenset()
 
 
 def _explored(search: Search, plan: Plan, guide: Guide, onward: Onward) -> tuple[Outcome, bool]:
@@ -163,7 +178,14 @@ def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None)
         if output is not None:
             path = output / f"{scenario.name}-{number}.jsonl"
             table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
-            write_trace(path, table, scenario.folder, built.joining, Verdict(name, message))
+            write_trace(
+                path,
+                table,
+                scenario.folder,
+                built.joining,
+                Verdict(name, message),
+                **_coverage(scenario, built, outcome, _Means(Plan())),
+            )
         report.findings.append(Finding(name, message, built.joining, True, path))
     return report
 
@@ -180,22 +202,39 @@ def _search(cells: Cells, limits: Limits, progress: Progress | None, successors:
 
 
 def _report(
-    scenario: Scenario, built: Built, outcome: Outcome, output: Path | None, **details: int
+    scenario: Scenario, built: Built, outcome: Outcome, output: Path | None, means: _Means, **details: int
 ) -> Report:
     if built.discovery is not None:
         outcome.remarks += built.discovery.sentences()
         if outcome.result == "exhausted" and not built.discovery.is_complete:
             outcome.result, outcome.stopped_by = "bounded", "packets that could not be found"
-    report = Report(scenario, outcome)
+    report = Report(scenario, outcome, needs={made.name: made.needs for made in built.properties})
+    header = {**details, **_coverage(scenario, built, outcome, means)}
     for number, violation in enumerate(outcome.violations, 1):
         records, confirmed = retake(built, violation)
         path = None
         if output is not None:
             path = output / f"{scenario.name}-{number}.jsonl"
             verdict = Verdict(violation.property, violation.message)
-            write_trace(path, scenario.table(), scenario.folder, records, verdict, **details)
+            write_trace(path, scenario.table(), scenario.folder, records, verdict, **header)
         report.findings.append(Finding(violation.property, violation.message, records, confirmed, path))
+    if output is not None and not report.findings:
+        path = covered_file(output, scenario.name)
+        report.covered = write_trace(path, scenario.table(), scenario.folder, (), **header)
     return report
+
+
+def _coverage(scenario: Scenario, built: Built, outcome: Outcome, means: _Means) -> dict[str, Any]:
+    """Return what a search covered, for the header of a trace."""
+    found = search_coverage(
+        outcome,
+        built.properties,
+        strategies=[each.name for each in means.plan.strategies],
+        reductions=means.reductions,
+        faults=built.network.fabric.faults,
+        first_only=not scenario.limits().all_violations,
+    )
+    return {COVERAGE: found}
 
 
 def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool]:

@@ -434,50 +434,76 @@ def read_trace(path: Path) -> Trace:
 
 
 def _read(name: str, texts: Iterator[str]) -> Trace:
-    header = _object(name, 1, next(texts, ""))
-    if header.get("format") != FORMAT:
-        raise PenstockError(f"{name} is no trace: its first line does not say {FORMAT}.")
-    if header.get("version") != VERSION:
-        raise PenstockError(
-            f"{name} is a trace of version {header.get('version')!r}: this Penstock reads {VERSION}."
-        )
-    scenario, folder = header.get("scenario"), header.get("folder")
-    if not isinstance(scenario, dict) or not isinstance(folder, str):
-        raise PenstockError(f"{name} has no scenario in its first line: it cannot be used.")
-    lines: list[Line] = []
-    inputs: list[InputLine] = []
-    logs: list[LogLine] = []
-    findings: list[FindingLine] = []
-    verdict, cut_short = None, False
-    for number, text in enumerate(texts, 2):
+    reader = TraceReader(name, next(texts, ""))
+    for text in texts:
         if not text.endswith("\n"):
-            cut_short = True
-            break
-        fields = Fields(name, number, _object(name, number, text))
+            return reader.trace(cut_short=True)
+        reader.add(text)
+    return reader.trace()
+
+
+class TraceReader:
+    """Reads a trace line by line, so that one can also be read while it grows."""
+
+    def __init__(self, name: str, header: str) -> None:
+        self._name = name
+        self._count = 1
+        found = _object(name, 1, header)
+        if found.get("format") != FORMAT:
+            raise PenstockError(f"{name} is no trace: its first line does not say {FORMAT}.")
+        if found.get("version") != VERSION:
+            raise PenstockError(
+                f"{name} is a trace of version {found.get('version')!r}: this Penstock reads {VERSION}."
+            )
+        self._scenario, self._folder = found.get("scenario"), found.get("folder")
+        if not isinstance(self._scenario, dict) or not isinstance(self._folder, str):
+            raise PenstockError(f"{name} has no scenario in its first line: it cannot be used.")
+        known = {"format", "version", "penstock", "scenario", "digest", "folder"}
+        self._details = {key: value for key, value in found.items() if key not in known}
+        self._lines: list[Line] = []
+        self._inputs: list[InputLine] = []
+        self._logs: list[LogLine] = []
+        self._findings: list[FindingLine] = []
+        self._verdict: Verdict | None = None
+
+    def add(self, text: str) -> Line | InputLine | LogLine | FindingLine | Verdict:
+        """Take in the next line, and return what it tells."""
+        self._count += 1
+        fields = Fields(self._name, self._count, _object(self._name, self._count, text))
         if "input" in fields.found:
-            inputs.append(InputLine(fields.number("step"), fields.text("input"), fields.number("at")))
-        elif "log" in fields.found:
+            given = InputLine(fields.number("step"), fields.text("input"), fields.number("at"))
+            self._inputs.append(given)
+            return given
+        if "log" in fields.found:
             said = (fields.text("log"), fields.text("text"))
-            logs.append(LogLine(fields.number("step"), *said, fields.number("at")))
-        elif "violated" in fields.found and "step" not in fields.found:
-            verdict = Verdict(fields.text("violated"), fields.text("message"))
-        elif "violated" in fields.found or "healed" in fields.found:
-            findings.append(_finding(fields))
-        else:
-            lines.append(_line(fields))
-    known = {"format", "version", "penstock", "scenario", "digest", "folder"}
-    details = {key: value for key, value in header.items() if key not in known}
-    return Trace(
-        scenario,
-        folder,
-        tuple(lines),
-        verdict,
-        cut_short,
-        details,
-        tuple(inputs),
-        tuple(logs),
-        tuple(findings),
-    )
+            logged = LogLine(fields.number("step"), *said, fields.number("at"))
+            self._logs.append(logged)
+            return logged
+        if "violated" in fields.found and "step" not in fields.found:
+            self._verdict = Verdict(fields.text("violated"), fields.text("message"))
+            return self._verdict
+        if "violated" in fields.found or "healed" in fields.found:
+            finding = _finding(fields)
+            self._findings.append(finding)
+            return finding
+        line = _line(fields)
+        self._lines.append(line)
+        return line
+
+    def trace(self, *, cut_short: bool = False) -> Trace:
+        """Return all that was read so far."""
+        assert isinstance(self._scenario, dict) and isinstance(self._folder, str)
+        return Trace(
+            self._scenario,
+            self._folder,
+            tuple(self._lines),
+            self._verdict,
+            cut_short,
+            self._details,
+            tuple(self._inputs),
+            tuple(self._logs),
+            tuple(self._findings),
+        )
 
 
 def _object(name: str, number: int, text: str) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 import click
 
-from penstock import demo
+from penstock import demo as scenarios
 from penstock.check import check
 from penstock.cli.output import Live
 from penstock.report.story import last_line, tell
 from penstock.scenario import load_scenario
 
-FOLDER: Final = Path(demo.__file__).parent
+FOLDER: Final = Path(scenarios.__file__).parent
 
 
 class Example(NamedTuple):
@@ -66,3 +66,10 @@ def demonstrate(output: Path) -> int:
             found += 1
     click.echo(f"{found} of {len(EXAMPLES)} bugs found.")
     return 0 if found == len(EXAMPLES) else 1
+
+
+@click.command()
+@click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("penstock-traces"))
+def demo(output: Path) -> int:
+    """Find three bugs in Ryu's own learning switch, as it was published."""
+    return demonstrate(output)

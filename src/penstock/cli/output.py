@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from os import terminal_size
+from shutil import get_terminal_size
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import click
 from rich.console import Console
@@ -14,9 +17,13 @@ from rich.status import Status
 from penstock.check import Finding, Report
 from penstock.explore.search import Outcome, peak_rss_mb
 from penstock.replay import Replay
+from penstock.report.picture import Happening, broken_note, picture, trace_picture
 from penstock.report.run_story import Choice, tell_run
 from penstock.report.story import last_line, tell
 from penstock.trace import Trace
+
+_AROUND_PICTURES: Final = 6
+"""How many lines of a screen are left to what stands above and below a picture."""
 
 
 class Live:
@@ -55,15 +62,16 @@ def progress_line(outcome: Outcome) -> str:
 
 
 def print_report(report: Report) -> None:
-    """Print what a check found, as stories."""
-    for text in report_lines(report):
+    """Print what a check found, as stories; on a terminal, a run that fits on the screen is drawn too."""
+    screen = get_terminal_size() if sys.stdout.isatty() else None
+    for text in report_lines(report, screen):
         click.echo(text)
 
 
-def report_lines(report: Report) -> Iterator[str]:
+def report_lines(report: Report, screen: terminal_size | None = None) -> Iterator[str]:
     """Yield a report as text."""
     for number, finding in enumerate(report.findings, 1):
-        yield from _finding_lines(number, finding)
+        yield from _finding_lines(number, finding, screen)
     outcome = report.outcome
     yield (
         f"{outcome.states:,} states, {outcome.transitions:,} transitions, depth {outcome.depth}, "
@@ -73,7 +81,7 @@ def report_lines(report: Report) -> Iterator[str]:
         yield (
             f"  {name}: judged in {times:,} different situations"
             if times
-            else (f"  {name}: never had anything to judge; the scenario does not exercise it")
+            else f"  {name}: never had anything to judge; {_what_it_needs(report, name)}"
         )
     yield from outcome.remarks
     match outcome.result:
@@ -87,17 +95,39 @@ def report_lines(report: Report) -> Iterator[str]:
             yield f"{len(report.findings)} violation{'s' if len(report.findings) > 1 else ''} found."
 
 
-def _finding_lines(number: int, finding: Finding) -> Iterator[str]:
+def _what_it_needs(report: Report, name: str) -> str:
+    """Return what has to happen for a property to be put to the test."""
+    needs = report.needs.get(name)
+    return f"that needs {needs}" if needs else "the scenario does not exercise it"
+
+
+def _finding_lines(number: int, finding: Finding, screen: terminal_size | None) -> Iterator[str]:
     yield f"Violation {number}: {finding.property}"
     yield ""
     yield from tell(finding.records)
-    yield from ending_lines(finding)
+    yield from ending_lines(finding, () if screen is None else _drawn(finding, screen))
 
 
-def ending_lines(finding: Finding) -> Iterator[str]:
-    """Yield how the story of a violation ends, and how to have it told again."""
+def _drawn(finding: Finding, screen: terminal_size) -> list[str]:
+    """Return the picture of a violation if it fits on a screen with a few lines around it, else nothing."""
+    happenings: list[tuple[int, Happening]] = [*enumerate(finding.records, 1)]
+    happenings.append((0, broken_note(finding.property)))
+    lines = picture(happenings, width=screen.columns, plain=not _can_draw())
+    return lines if len(lines) + _AROUND_PICTURES <= screen.lines else []
+
+
+def _can_draw() -> bool:
+    """Tell whether more than ASCII can be printed."""
+    return "utf" in (sys.stdout.encoding or "").lower()
+
+
+def ending_lines(finding: Finding, drawn: Sequence[str] = ()) -> Iterator[str]:
+    """Yield how the story of a violation ends, with a picture if there is one, and how to have it again."""
     yield last_line(finding.property, finding.message)
     yield ""
+    if drawn:
+        yield from drawn
+        yield ""
     if not finding.confirmed:
         yield "  The replay did not do the same: something keeps state that Penstock does not see."
     if finding.trace is not None:
@@ -119,6 +149,7 @@ def report_as_json(report: Report) -> str:
         "exercised": outcome.exercised,
         "unexercised": report.unexercised,
         "remarks": outcome.remarks,
+        "covered": None if report.covered is None else str(report.covered),
         "violations": [
             {
                 "property": finding.property,
@@ -138,14 +169,23 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
-def print_trace(trace: Trace, choice: Choice = Choice()) -> None:  # noqa: B008 - a value
-    """Print a trace, or the part of it that was chosen."""
+def print_trace(
+    trace: Trace,
+    choice: Choice = Choice(),  # noqa: B008 - a value
+    *,
+    drawn: bool = False,
+) -> None:
+    """Print a trace, or the part of it that was chosen; `drawn`, also as a picture."""
     for text in tell_run(trace, choice):
         click.echo(printable(text))
     if trace.verdict is not None:
         click.echo(printable(last_line(trace.verdict.property, trace.verdict.message)))
     if trace.cut_short:
         click.echo("The trace was cut short: its last line is not whole.")
+    if drawn:
+        click.echo("")
+        for text in trace_picture(trace, choice, width=get_terminal_size().columns, plain=not _can_draw()):
+            click.echo(text)
 
 
 def print_replay(result: Replay) -> None:

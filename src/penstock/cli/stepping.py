@@ -1,20 +1,22 @@
-"""`penstock step`: choose each transition, look at any component, go back."""
+"""`penstock step`: choose each transition, look at any component, go back.
+
+On a terminal it is the full-screen program of `stepper`; else, and with `--plain`, a line is asked for and
+answered at a time, which scripts and screen readers can use.
+"""
 
 from __future__ import annotations
 
 import pprint
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
-from penstock.check import states_of
+from penstock.cli.output import printable
+from penstock.cli.stepper.model import Run
 from penstock.errors import PenstockError
-from penstock.properties.watch import Watch
-from penstock.report.story import last_line, tell
-from penstock.scenario import Scenario
-from penstock.world.network import GlobalState
-from penstock.world.transition import Record
-from penstock.world.world import World
+from penstock.report.story import numbered
 
 HELP = """\
   NUMBER      take that transition (just Enter takes the first)
@@ -22,70 +24,30 @@ HELP = """\
   look NAME   show the state of a component
   queues      show what is in flight
   back [N]    go back N steps (1)
+  redo        take the step again that was undone last
   story       tell the run so far
+  save FILE   write the run so far as a trace
   help        show this
   quit        leave"""
 
 
-class Stepper:
-    """A run that a person steers; it can go back as far as it went."""
+def step_through(run: Run, *, plain: bool, seed: int = 1) -> int:
+    """Let a person step through a run, on the whole screen if there is one."""
+    if not plain and sys.stdin.isatty() and sys.stdout.isatty():
+        from penstock.cli.stepper.app import step_on_screen
 
-    def __init__(self, scenario: Scenario) -> None:
-        built = scenario.build()
-        self.world = World(built.network)
-        self.world.restore(built.start)
-        self.watch = Watch(built.network, built.properties)
-        self.records: list[Record] = []
-        self._past: list[tuple[GlobalState, tuple[list[object], dict[str, str]]]] = []
-
-    def take(self, text: str) -> list[str]:
-        """Take a transition by its number or text; return the lines that tell it."""
-        enabled = self.world.enabled()
-        if text.isdecimal() and len(text) < 10:
-            if not 1 <= int(text) <= len(enabled):
-                raise PenstockError(f"There is no transition {text}: choose from 1 to {len(enabled)}.")
-            text = str(enabled[int(text) - 1])
-        before = (self.world.snapshot(), self.watch.snapshot())
-        record = self.world.take(text)
-        self._past.append(before)
-        self.records.append(record)
-        lines = list(tell([record], first=len(self.records)))
-        broken = self.watch.observe(record, states_of(self.world))
-        if self.world.is_at_rest():
-            broken |= self.watch.at_rest(states_of(self.world))
-        return lines + [last_line(name, message) for name, message in broken.items()]
-
-    def back(self, steps: int) -> None:
-        """Go back some steps."""
-        if not 1 <= steps <= len(self._past):
-            raise PenstockError(f"It is not possible to go back {steps} steps: {len(self._past)} were taken.")
-        for _ in range(steps):
-            state, watched = self._past.pop()
-            self.records.pop()
-        self.world.restore(state)
-        self.watch.restore(watched)
-
-    def choices(self) -> list[str]:
-        """Return what can happen now, numbered."""
-        return [f"{number:>4}  {found}" for number, found in enumerate(self.world.enabled(), 1)]
-
-    def look(self, name: str) -> str:
-        """Return a component's state for people to read."""
-        return pprint.pformat(self.world.state(name), width=110)
-
-    def queues(self) -> list[str]:
-        """Return what is in flight."""
-        network = self.world.network
-        found = [(end, self.world.queue(end)) for end in network.channels]
-        return [f"{end}: {'; '.join(map(str, queue))}" for end, queue in found if queue]
+        step_on_screen(run, seed=seed)
+        return 0
+    return step_by_lines(run)
 
 
-def step_through(scenario: Scenario, ask: Callable[[], str] | None = None) -> int:
-    """Let a person step through a scenario."""
-    stepper = Stepper(scenario)
+def step_by_lines(run: Run, ask: Callable[[], str] | None = None) -> int:
+    """Let a person step through a run, line by line."""
     click.echo("Choose what happens next; 'help' tells more.")
+    for remark in run.remarks:
+        click.echo(printable(remark))
     while True:
-        for line in stepper.choices() or ["      nothing can happen any more"]:
+        for line in _choices(run) or ["      nothing can happen any more"]:
             click.echo(line)
         try:
             words = (
@@ -96,23 +58,57 @@ def step_through(scenario: Scenario, ask: Callable[[], str] | None = None) -> in
         if words in ("quit", "q", "exit"):
             return 0
         try:
-            _obey(stepper, words)
+            _obey(run, words)
         except PenstockError as error:
-            click.echo(str(error))
+            click.echo(printable(str(error)))
 
 
-def _obey(stepper: Stepper, words: str) -> None:
+def _choices(run: Run) -> list[str]:
+    return [f"{number:>4}  {found}" for number, found in enumerate(run.world.enabled(), 1)]
+
+
+def _obey(run: Run, words: str) -> None:
     command, _, rest = words.partition(" ")
     match command:
         case "help" | "?":
             click.echo(HELP)
         case "look":
-            click.echo(stepper.look(rest))
+            click.echo(pprint.pformat(run.world.state(rest), width=110))
         case "queues":
-            click.echo("\n".join(stepper.queues()) or "nothing is in flight")
+            click.echo("\n".join(_queues(run)) or "nothing is in flight")
         case "back":
-            stepper.back(int(rest) if rest.isdecimal() and len(rest) < 10 else 1)
+            run.undo(int(rest) if rest.isdecimal() and len(rest) < 10 else 1)
+        case "redo":
+            run.redo()
+            _tell(run, run.at)
         case "story":
-            click.echo("\n".join(tell(stepper.records)) or "nothing has happened yet")
+            for place in range(1, run.at + 1):
+                _tell(run, place)
+            if not run.at:
+                click.echo("nothing has happened yet")
+        case "save":
+            click.echo(f"Written: penstock replay {run.save(Path(rest))}")
         case _:
-            click.echo("\n".join(stepper.take(words)))
+            run.take(_transition(run, words))
+            _tell(run, run.at)
+
+
+def _transition(run: Run, words: str) -> str:
+    """Return the text of a transition that was named by its number or its text."""
+    if not words.isdecimal() or len(words) >= 10:
+        return words
+    enabled = run.world.enabled()
+    if not 1 <= int(words) <= len(enabled):
+        raise PenstockError(f"There is no transition {words}: choose from 1 to {len(enabled)}.")
+    return str(enabled[int(words) - 1])
+
+
+def _tell(run: Run, place: int) -> None:
+    for line in (*numbered(place, run.moments[place].told), *run.news(place)):
+        click.echo(printable(line))
+
+
+def _queues(run: Run) -> list[str]:
+    """Return what is in flight."""
+    found = [(end, run.world.queue(end)) for end in run.network.channels]
+    return [f"{end}: {'; '.join(map(str, queue))}" for end, queue in found if queue]

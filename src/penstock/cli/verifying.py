@@ -14,6 +14,7 @@ from typing import Any, Final, get_args
 import click
 
 from penstock.cli.output import Live, ending_lines
+from penstock.cli.scenarios import ci_options, output_options, scenario_from
 from penstock.report.story import tell
 from penstock.verify.options import VerifyOptions
 from penstock.verify.proof import Proof, Refutation, prove
@@ -36,15 +37,8 @@ STATUS: Final = {"proved": 0, "violated": 1, "bounded": 3}
 @click.option("--states", type=click.IntRange(1), help="Stop after this many states.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time.")
 @click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory.")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    default=Path("penstock-traces"),
-    show_default=True,
-    help="Where traces are written.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@output_options
+@ci_options
 def verify_command(
     scenario: Path,
     claims: tuple[str, ...],
@@ -53,6 +47,8 @@ def verify_command(
     timeouts: bool,
     output: Path,
     as_json: bool,
+    junit: Path | None,
+    sarif: Path | None,
     **options: Any,
 ) -> int:
     """Prove properties for any number of packets.
@@ -60,14 +56,24 @@ def verify_command(
     SCENARIO is a .toml file, or an app: its .py file or module name.  A FORMULA is temporal logic, as in
     "G forall p in h2.rcvq: not p.ssh"; NoLoops, ControllerCrash and ControllerHang have names.
     """
-    from penstock.cli.main import scenario_from
-
     chosen = scenario_from(scenario, **options)
     table = dict(chosen.verify)
     given = {"properties": list(claims), "mode": mode, "fair": fair, "timeouts": timeouts}
     table.update({key: value for key, value in given.items() if value})
     with Live(quiet=as_json) as live:
         proof = prove(replace(chosen, verify=table), output=output, progress=live.show)
+    from penstock.report.export.ci import write_ci_files
+
+    broken = {finding.property for finding in proof.findings}
+    bound = "; ".join(proof.bounds) if proof.result == "bounded" else ""
+    write_ci_files(
+        junit=junit,
+        sarif=sarif,
+        name=chosen.name,
+        traces=[finding.trace for finding in proof.findings],
+        held={text: bound for text in proof.methods if text not in broken},
+        seconds=proof.seconds,
+    )
     click.echo(proof_as_json(proof) if as_json else "\n".join(proof_lines(proof)))
     return STATUS[proof.result]
 
@@ -79,7 +85,8 @@ def proof_lines(proof: Proof) -> Iterator[str]:
     packets = sum(proof.classes.values())
     if packets:
         each = ", ".join(f"{count} of {host}" for host, count in proof.classes.items())
-        yield f"{packets} classes of packets ({each}), found in {proof.rounds} rounds."
+        rounds = f"{proof.rounds} round{'s' if proof.rounds > 1 else ''}"
+        yield f"{packets} classes of packets ({each}), found in {rounds}."
     yield (
         f"{proof.states:,} states, {proof.transitions:,} transitions, {proof.seconds:.2f} s, "
         f"{proof.peak_rss_mb} MB."
@@ -128,6 +135,7 @@ def proof_as_json(proof: Proof) -> str:
         "assumptions": proof.assumptions,
         "reductions": proof.reasons,
         "remarks": proof.remarks,
+        "covered": None if proof.covered is None else str(proof.covered),
         "classes": sum(proof.classes.values()),
         "classes_by_host": proof.classes,
         "rounds": proof.rounds,

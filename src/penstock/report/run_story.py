@@ -29,20 +29,27 @@ class Choice:
 
 def tell_run(trace: Trace, choice: Choice) -> Iterator[str]:
     """Yield the story of a run, or of the part of it that was chosen."""
-    lines: list[AnyLine] = [*trace.lines, *trace.inputs, *trace.logs, *trace.findings]
-    lines.sort(key=lambda line: line.number)
-    finding = first_lasting(trace)
-    if choice.whole or choice.first is not None or choice.last is not None or finding is None:
-        chosen = [line for line in lines if _is_between(line.number, choice)]
+    chosen, is_past = chosen_lines(trace, choice)
+    if not is_past:
         yield from _told(chosen)
         return
-    numbers = {*what_led_to(trace, finding), finding.number}
-    chosen = [line for line in lines if line.number in numbers]
-    yield f"What led to the first violation that lasted, {len(chosen):,} of {len(lines):,} lines:"
+    lines = len(trace.lines) + len(trace.inputs) + len(trace.logs) + len(trace.findings)
+    yield f"What led to the first violation that lasted, {len(chosen):,} of {lines:,} lines:"
     yield ""
     yield from _told(chosen)
     yield ""
     yield "--whole tells all lines, --from and --to some of them."
+
+
+def chosen_lines(trace: Trace, choice: Choice) -> tuple[list[AnyLine], bool]:
+    """Return the lines of the chosen part of a run, and whether they are only what led to a violation."""
+    lines: list[AnyLine] = [*trace.lines, *trace.inputs, *trace.logs, *trace.findings]
+    lines.sort(key=lambda line: line.number)
+    finding = first_lasting(trace)
+    if choice.whole or choice.first is not None or choice.last is not None or finding is None:
+        return [line for line in lines if _is_between(line.number, choice)], False
+    numbers = {*what_led_to(trace, finding), finding.number}
+    return [line for line in lines if line.number in numbers], True
 
 
 def _is_between(number: int, choice: Choice) -> bool:

@@ -100,8 +100,15 @@ class Recording:
 def load_recording(path: Path) -> Recording:
     """Read a trace, or that of a run's folder, and find out all that its controllers sent."""
     file = trace_file(path)
-    trace = read_trace(file)
-    scenario = scenario_of(trace.scenario, file.parent / trace.folder)
+    return recording_of(read_trace(file), file.parent)
+
+
+def recording_of(trace: Trace, base: Path, *, speaking: bool = False) -> Recording:
+    """Return a trace as a recording; `base` is the folder that the trace is in.
+
+    With `speaking`, controllers that run in process stay in the network and say again what they said.
+    """
+    scenario = scenario_of(trace.scenario, base / trace.folder)
     if is_fuzzed(trace):
         setting = build_setting(scenario)
         network, start = setting.network, setting.network.initial()
@@ -118,6 +125,8 @@ def load_recording(path: Path) -> Recording:
         if isinstance(made, Host)
     }
     reading = _Reading(trace, network, stations, controllers)
+    if speaking:
+        return Recording(trace, network, start, tuple(reading.steps()), frozenset(), stations)
     sent = {} if controllers <= processes else reading.run_again(start)
     quiet = _without(network, controllers)
     if not reading.is_watched:
@@ -192,7 +201,7 @@ class _Reading:
         world.restore(start)
         player = Player(world)
         found: dict[int, tuple[InFlight, ...]] = {}
-        for turn in self._steps():
+        for turn in self.steps():
             record = player.take(turn)
             line = turn.line
             if player.failure or record is None or line.differs_from(record):
@@ -206,7 +215,7 @@ class _Reading:
                     self._minds[line.number] = ((line.node, world.state(line.node)),)
         return found
 
-    def _steps(self) -> Iterator[Turn]:
+    def steps(self) -> Iterator[Turn]:
         """Yield the steps of the trace as they are."""
         moments = _moments(self._trace.lines)
         for line, moment in zip(self._trace.lines, moments, strict=True):
@@ -218,7 +227,7 @@ class _Reading:
 
     def turns(self, sent: Mapping[int, tuple[InFlight, ...]]) -> Iterator[Turn]:
         """Yield the steps as they are taken without controllers, given what those sent."""
-        for turn in self._steps():
+        for turn in self.steps():
             line = turn.line
             if line.node not in self._controllers or turn.transition is None:
                 yield turn

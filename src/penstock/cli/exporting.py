@@ -1,0 +1,50 @@
+"""`penstock export`: a run in the format of another tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from penstock.cli.output import printable
+from penstock.report.export.formats import FORMATS, PICTURES, STDOUT, export
+
+_LIST: Final = "\n".join(f"  {name:<9}{form.title}" for name, form in FORMATS.items())
+
+
+@click.command(
+    name="export",
+    help=f"""Write a run in the format of another tool.
+
+\b
+{_LIST}
+
+PATH is a trace, or the folder of a run; junit and sarif take several.  For pcap and itf the run is taken
+again, which runs the controller that the trace names if it runs in process; processes are not started.
+""",
+)
+@click.argument("name", metavar="FORMAT", type=click.Choice(list(FORMATS)))
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="The file; - for the standard output; by default named after the trace, in the current folder.",
+)
+@click.option(
+    "--picture", type=click.Choice(PICTURES), help="What dot (the network) and mermaid (the run) draw."
+)
+def export_command(name: str, paths: tuple[Path, ...], output: Path | None, picture: str | None) -> int:
+    """Write a run in the format of another tool."""
+    target = output if output is not None else Path(_named_after(paths[0]) + FORMATS[name].suffix)
+    remark = export(name, paths, target, picture or "")
+    if remark:
+        click.echo(printable(remark), err=True)
+    if target != STDOUT:
+        click.echo(f"Written to {target}.")
+    return 0
+
+
+def _named_after(path: Path) -> str:
+    return (path.resolve().name if path.is_dir() else path.stem) or "penstock"

@@ -1,0 +1,81 @@
+"""`penstock report`: a run as one HTML file, or served to a browser while it goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from penstock.errors import PenstockError
+
+
+@click.command(name="report")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="The file; by default beside the trace."
+)
+@click.option("--serve", is_flag=True, help="Serve it on this machine, and follow a run that goes on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="With --serve, on which port; by default any."
+)
+@click.option("--no-run", is_flag=True, help="Run nothing: no states between the steps.")
+@click.option("--no-open", is_flag=True, help="With --serve, do not open a browser.")
+@click.option("--json", "as_json", is_flag=True, help="The report as data: print it, or write it to -o.")
+def report_command(
+    path: Path, output: Path | None, serve: bool, port: int, no_run: bool, no_open: bool, as_json: bool
+) -> int:
+    """Show a run: the network, every step, what it changed, and the story.
+
+    PATH is a trace, or the folder of a run or a minimisation.  The report is one HTML file that needs nothing
+    else.  For the states between the steps the run is taken again, with the controller that the trace names.
+    """
+    if serve:
+        if as_json or output is not None:
+            raise PenstockError("--serve writes no file: leave --json and -o out.")
+        return _serve(path, port, run=not no_run, browse=not no_open)
+    from penstock.minimize.script import trace_file
+    from penstock.report.document import report_on
+
+    document = report_on(path, run=not no_run)
+    if as_json and output is None:
+        click.echo(document.as_text())
+        return 0
+    from penstock.report.page import render
+
+    into = output if output is not None else default_file(trace_file(path))
+    write_whole(into, document.as_text() if as_json else render(document.as_json()))
+    click.echo(f"The report is in {into}")
+    return 0
+
+
+def default_file(trace: Path) -> Path:
+    """Return where a trace's report is written if nobody says: beside it."""
+    return trace.with_name("report.html") if trace.name == "trace.jsonl" else trace.with_suffix(".html")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, encoding="utf-8", errors="replace")
+        unfinished.replace(path)
+    except OSError as error:
+        raise PenstockError(f"The report cannot be written to {path}: {error.strerror}.") from None
+
+
+def _serve(path: Path, port: int, *, run: bool, browse: bool) -> int:
+    """Serve a report until Ctrl-C."""
+    import webbrowser
+
+    from penstock.report.serving import serving
+
+    with serving(path, port=port, run=run) as (address, ending):
+        click.echo(f"The report is at {address} until Ctrl-C.")
+        if browse:
+            webbrowser.open(address)
+        try:
+            ending.wait()
+        except KeyboardInterrupt:
+            click.echo("")
+    return 0

@@ -1,0 +1,126 @@
+"""`penstock fuzz`, `replay`, `minimize`: the commands that run a controller on what happens to a network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from penstock.around import DEFAULT_PROPERTIES
+from penstock.cli.live_options import live_options
+from penstock.cli.scenarios import ci_options, scenario_from
+from penstock.scenario import Scenario
+
+FOUND: Final = 1
+STOPPED: Final = 3
+
+
+@click.command(name="fuzz")
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.option("--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2.")
+@click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version.")
+@click.option("--seed", type=int, help="What decides every choice.")
+@click.option("--events", type=click.IntRange(1), help="Stop after this many inputs.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time.")
+@click.option("--profile", help="What happens how often: everything, traffic, links, control, …")
+@click.option("--invariant", "-i", "invariants", multiple=True, help="What must hold; repeatable.")
+@click.option("--all", "to_end", is_flag=True, help="Go on after a violation that lasts.")
+@click.option("--interactive", is_flag=True, help="Take over from the console; Ctrl-C comes back to it.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("penstock-runs"),
+    show_default=True,
+    help="Where the run's folder is made.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@ci_options
+def fuzz_command(
+    scenario: Path,
+    topo: str | None,
+    openflow: str | None,
+    output: Path,
+    as_json: bool,
+    junit: Path | None,
+    sarif: Path | None,
+    interactive: bool,
+    to_end: bool,
+    **options: Any,
+) -> int:
+    """Run a controller on a network in which things go wrong.
+
+    SCENARIO is a .toml file, or an app: its .py file or module name.  With cmd in [controller] the
+    controller is a real process, in whatever language.
+    """
+    from penstock.cli.fuzzing import run_fuzz
+    from penstock.fuzz.fuzzing import with_options
+    from penstock.fuzz.summary import lasting
+    from penstock.report.export.ci import write_ci_files
+
+    chosen = _fuzzed(scenario_from(scenario, topo=topo, openflow=openflow))
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    if "invariants" in given:
+        given["invariants"] = list(given["invariants"])
+    if "seconds" in given and "events" not in given:
+        given["events"] = None
+    report = run_fuzz(
+        with_options(chosen, **given), output, as_json=as_json, interactive=interactive, to_end=to_end
+    )
+    write_ci_files(
+        junit=junit, sarif=sarif, name=chosen.name, traces=[report.trace], seconds=report.outcome.seconds
+    )
+    return FOUND if lasting(report) else STOPPED
+
+
+def _fuzzed(scenario: Scenario) -> Scenario:
+    """Return a scenario without the properties that an app alone is given for a search."""
+    return replace(scenario, properties=()) if scenario.properties is DEFAULT_PROPERTIES else scenario
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def replay(trace: Path, tries: int, as_json: bool) -> int:
+    """Run a trace again and compare, step by step.
+
+    This runs the controller that the trace names.  TRACE may be the folder of a run.
+    """
+    from penstock.cli.minimizing import run_replay
+
+    return run_replay(trace, tries=tries, as_json=as_json)
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), help="Where it is written; by default with the trace."
+)
+@click.option(
+    "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
+)
+@click.option("--shortest", is_flag=True, help="Search for a sequence that is proved to be the shortest.")
+@click.option("--invariant", "-i", help="Which violation of the trace; by default the first that lasts.")
+@click.option("--wide", is_flag=True, help="Take any violation of the same invariant for the same.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="How many replays at once."
+)
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Replay on the Dask cluster that has its scheduler there."
+)
+@live_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:
+    """Find the few inputs of a trace that lead to its violation.
+
+    This runs the controller that the trace names, again and again.  TRACE may be the folder of a run.  A
+    minimisation that was stopped goes on where it was.
+    """
+    from penstock.cli.minimizing import run_minimize
+
+    return run_minimize(trace, output, as_json=as_json, **options)

@@ -1,0 +1,131 @@
+"""What commands have in common: how a scenario is named and changed, and where results go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from penstock.around import scenario_at
+from penstock.errors import PenstockError
+from penstock.explore.reductions import NONE, REDUCTIONS
+from penstock.scenario import Scenario
+
+
+def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what it takes to name a scenario."""
+    options = [
+        click.argument("scenario", type=click.Path(path_type=Path)),
+        click.option("--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2."),
+        click.option("--custom", metavar="FILE[:NAME]", help="A file with a Mininet Topo, as the topology."),
+        click.option(
+            "--property", "-p", "properties", multiple=True, help="A property to check; repeatable."
+        ),
+        click.option(
+            "--ping",
+            metavar="A,B",
+            multiple=True,
+            help="Have A ping B; replaces the scenario's hosts.",
+        ),
+        click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version."),
+        click.option("--order", type=click.Choice(["breadth-first", "depth-first"]), help="Order of search."),
+        click.option(
+            "--strategy",
+            "strategies",
+            metavar="NAME[:OPTION=VALUE,…]",
+            multiple=True,
+            help="A way to search less or likelier places first, as no-delay; repeatable.",
+        ),
+        click.option(
+            "--reduction",
+            "reductions",
+            type=click.Choice((*REDUCTIONS, NONE)),
+            multiple=True,
+            help="Beside sleep sets, a way to search less without missing anything; repeatable. "
+            "With none, not even sleep sets.",
+        ),
+        click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
+        click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
+        click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time."),
+        click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory."),
+        click.option("--all", "all_violations", is_flag=True, help="Go on after a violation, elsewhere."),
+        click.option("--compact", is_flag=True, help="Remember states by 64-bit fingerprints."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Say where a command writes its traces, and whether it prints JSON."""
+    options = [
+        click.option(
+            "--output",
+            "-o",
+            type=click.Path(path_type=Path),
+            default=Path("penstock-traces"),
+            show_default=True,
+            help="Where traces are written.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def ci_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a command write what it found for a CI server."""
+    for option in (
+        click.option("--sarif", type=click.Path(path_type=Path), help="Also write findings as SARIF."),
+        click.option("--junit", type=click.Path(path_type=Path), help="Also write results as JUnit XML."),
+    ):
+        command = option(command)
+    return command
+
+
+def scenario_from(path: Path, **options: Any) -> Scenario:
+    """Return the scenario of a file or a module, with what the command line says."""
+    chosen = _changed(scenario_at(path), **options)
+    # Commands that do not search refuse what no search could go by, too.
+    chosen.plan()
+    return chosen
+
+
+def _changed(scenario: Scenario, **options: Any) -> Scenario:
+    """Return a scenario with what the command line says in place of what the file says."""
+    changes: dict[str, Any] = {}
+    if options.get("topo"):
+        changes["topology"] = options["topo"]
+    if options.get("custom"):
+        file, _, name = options["custom"].partition(":")
+        changes["topology"] = {"mininet": str(Path(file).resolve()), **({"name": name} if name else {})}
+    if options.get("properties"):
+        changes["properties"] = options["properties"]
+    if options.get("openflow"):
+        changes["openflow"] = options["openflow"]
+    if options.get("ping"):
+        pings = [_ping(text) for text in options["ping"]]
+        if len({sender for sender, _ in pings}) < len(pings):
+            raise PenstockError("A host pings one other: give --ping once for each sender.")
+        changes["hosts"] = dict(pings)
+    search = dict(scenario.search)
+    names = {"memory": "memory_mb"}
+    if options.get("strategies"):
+        search["strategies"] = list(options["strategies"])
+    if options.get("reductions"):
+        search["reductions"] = list(options["reductions"])
+    for key in ("order", "states", "depth", "seconds", "memory", "all_violations", "compact"):
+        if options.get(key):
+            search[names.get(key, key)] = options[key]
+    return replace(scenario, search=search, **changes)
+
+
+def _ping(text: str) -> tuple[str, dict[str, str]]:
+    sender, comma, receiver = text.partition(",")
+    if not comma or not sender or not receiver:
+        raise PenstockError(f"--ping {text!r} names no two hosts: write it as h1,h2.")
+    return sender, {"kind": "ping", "to": receiver}

@@ -1,0 +1,130 @@
+"""`penstock check`, `walk`, `packets`, `step`: the commands that search a scenario, or have it searched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from penstock.check import Report
+from penstock.cli.output import Live, print_report, report_as_json
+from penstock.cli.scenarios import ci_options, output_options, scenario_from, scenario_options
+from penstock.errors import PenstockError
+
+STATUS: Final = {"exhausted": 0, "violation": 1, "bounded": 3}
+
+
+@click.command()
+@scenario_options
+@output_options
+@ci_options
+def check(
+    scenario: Path, output: Path, as_json: bool, junit: Path | None, sarif: Path | None, **options: Any
+) -> int:
+    """Search every ordering of a scenario's events.
+
+    SCENARIO is a .toml file, or an app: its .py file or module name.
+    """
+    from penstock.check import check as run
+
+    chosen = scenario_from(scenario, **options)
+    with Live(quiet=as_json) as live:
+        report = run(chosen, output=output, progress=live.show)
+    return _concluded(report, as_json, junit, sarif)
+
+
+@click.command()
+@scenario_options
+@output_options
+@ci_options
+@click.option("--seed", type=int, default=1, show_default=True, help="What decides every choice.")
+@click.option("--walks", type=click.IntRange(1), default=100, show_default=True, help="How many walks.")
+@click.option("--longest", type=click.IntRange(1), default=1000, show_default=True, help="Steps per walk.")
+def walk(
+    scenario: Path,
+    output: Path,
+    as_json: bool,
+    junit: Path | None,
+    sarif: Path | None,
+    seed: int,
+    walks: int,
+    longest: int,
+    **options: Any,
+) -> int:
+    """Walk at random through a scenario, again and again."""
+    from penstock.check import walk as run
+
+    chosen = scenario_from(scenario, **options)
+    with Live(quiet=as_json) as live:
+        report = run(chosen, seed, walks=walks, longest=longest, output=output, progress=live.show)
+    return _concluded(report, as_json, junit, sarif)
+
+
+def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | None) -> int:
+    """Print what a search came to, write what CI wants, and return the exit status."""
+    from penstock.report.export.ci import held_by, write_ci_files
+
+    write_ci_files(
+        junit=junit,
+        sarif=sarif,
+        name=report.scenario.name,
+        traces=[finding.trace for finding in report.findings],
+        held=held_by(report.outcome.exercised, [finding.property for finding in report.findings]),
+        seconds=report.outcome.seconds,
+    )
+    click.echo(report_as_json(report)) if as_json else print_report(report)
+    return STATUS[report.outcome.result]
+
+
+@click.command()
+@scenario_options
+@click.option("--after", "trace", type=click.Path(path_type=Path), help="Take the steps of this trace first.")
+@click.option("--steps", type=click.IntRange(0), help="How many of them; by default all.")
+@click.option("--host", metavar="NAME", help="Only what this host could send.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def packets(
+    scenario: Path, trace: Path | None, steps: int | None, host: str | None, as_json: bool, **options: Any
+) -> int:
+    """List the packets that the controller tells apart.
+
+    Each class comes with its condition, one packet of it, and the branches that it takes in the
+    controller's code.
+    """
+    from penstock.packets import list_packets
+    from penstock.report.classes import classes_as_json, classes_as_text
+
+    chosen = scenario_from(scenario, **options)
+    with Live(quiet=as_json):
+        found, discovery = list_packets(chosen, trace=trace, steps=steps, host=host)
+    if as_json:
+        click.echo(classes_as_json(found, discovery))
+    else:
+        for text in classes_as_text(found, discovery):
+            click.echo(text)
+    return 0
+
+
+@click.command()
+@scenario_options
+@click.option("--at", type=click.IntRange(0), metavar="N", help="Of a trace, where to begin: after step N.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Decides what goes on at random.")
+@click.option("--plain", is_flag=True, help="Line by line, as it is done without a terminal.")
+def step(scenario: Path, at: int | None, seed: int, plain: bool, **options: Any) -> int:
+    """Choose each step yourself, look around, go back.
+
+    SCENARIO may also be a trace of a search or of an earlier run by hand: it is opened at its end, and can be
+    left for other steps anywhere.
+    """
+    from penstock.cli.stepper.model import Run, is_trace, run_of_trace
+    from penstock.cli.stepping import step_through
+
+    if not is_trace(scenario):
+        run = Run(scenario_from(scenario, **options))
+    elif any(value not in (None, (), False) for value in options.values()):
+        raise PenstockError(f"{scenario} is a trace and has its scenario with it: leave the options out.")
+    else:
+        run = run_of_trace(scenario)
+    if at is not None:
+        run.go_to(at)
+    return step_through(run, plain=plain, seed=seed)

@@ -1,0 +1,157 @@
+"""What a search covered, and what it did not: for the header of its traces, and for the report.
+
+A search says little by its counts.  What matters is which properties were ever put to the test, what
+strategies left out, what stopped it, and what the scenario lets never happen.  All of it is said in
+sentences, kept as plain data under the key `coverage` of a trace's header.  How long it took is not among
+it: the same search writes the same trace, to the letter.  Where nothing was found there is no run to write
+down; then a trace without steps is written, `<scenario>-covered.jsonl`, for the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from penstock.explore.search import Outcome
+from penstock.properties.base import Property, never_exercised
+from penstock.world.faults import Faults
+
+if TYPE_CHECKING:
+    from penstock.verify.proof import Proof
+
+KEY: Final = "coverage"
+_MOST: Final = 1_000
+"""How many entries of a list are taken over from a trace, which may be a stranger's."""
+
+RESULTS: Final = {
+    "exhausted": "Every ordering was searched, and no property can be broken.",
+    "violation": "A violation was found.",
+    "proved": "Proved, for any number of packets.",
+    "violated": "A run that breaks a property was found.",
+}
+
+
+def covered_file(output: Path, name: str) -> Path:
+    """Return where it is written what a search covered that found nothing."""
+    return output / f"{name}-covered.jsonl"
+
+
+def search_coverage(
+    outcome: Outcome,
+    properties: Sequence[Property],
+    *,
+    strategies: Iterable[str] = (),
+    reductions: Collection[str] = (),
+    faults: Faults | None = None,
+    first_only: bool = True,
+) -> dict[str, Any]:
+    """Return what a search covered, as plain data."""
+    left_out = [*_stopped(outcome, first_only=first_only), *outcome.remarks]
+    if faults is not None:
+        left_out += _never_happens(faults)
+    return {
+        "result": outcome.result,
+        "told": RESULTS.get(
+            outcome.result, f"The search stopped at {outcome.stopped_by}, with nothing found."
+        ),
+        "states": outcome.states,
+        "transitions": outcome.transitions,
+        "depth": outcome.depth,
+        "strategies": list(strategies),
+        "reductions": sorted(reductions),
+        "properties": [_judged(watcher, outcome.exercised) for watcher in properties],
+        "not_covered": left_out,
+    }
+
+
+def _judged(watcher: Property, exercised: Mapping[str, int]) -> dict[str, Any]:
+    times = exercised.get(watcher.name, 0)
+    judged = f"judged in {times:,} different situations" if times > 1 else "judged in one situation"
+    why = judged if times else never_exercised([watcher], exercised)[0]
+    return {"name": watcher.name, "exercised": bool(times), "why": why}
+
+
+def _stopped(outcome: Outcome, *, first_only: bool) -> Iterable[str]:
+    if outcome.result == "bounded":
+        yield f"The search stopped at {outcome.stopped_by}: there is more to search."
+    elif outcome.result == "violation" and first_only:
+        yield "The search ended with the first violation: what else there is was not searched."
+
+
+def _never_happens(faults: Faults) -> Iterable[str]:
+    """Yield what the scenario rules out."""
+    none = [
+        each.name.replace("_", " ")
+        for each in fields(faults)
+        if type(each.default) is int and not getattr(faults, each.name)
+    ]
+    if none:
+        yield f"The scenario lets none of these happen: {', '.join(none)}."
+
+
+def proof_coverage(proof: Proof) -> dict[str, Any]:
+    """Return what a proof covered, as plain data."""
+    untested = [remark for remark in proof.remarks if "never put to the test" in remark]
+    return {
+        "result": proof.result,
+        "told": RESULTS.get(proof.result, "Nothing was found, but this is no proof."),
+        "states": proof.states,
+        "transitions": proof.transitions,
+        "strategies": [f"{count} classes of packets from {host}" for host, count in proof.classes.items()],
+        "reductions": list(proof.reasons),
+        "properties": [_decided(name, how, untested) for name, how in proof.methods.items()],
+        "not_covered": [
+            *proof.bounds,
+            *(remark for remark in proof.remarks if remark not in untested),
+            *(f"Taken for granted: {each}" for each in proof.assumptions),
+        ],
+    }
+
+
+def _decided(name: str, how: str, untested: Iterable[str]) -> dict[str, Any]:
+    warning = next((each for each in untested if each.startswith(f"{name} was never put")), None)
+    return {"name": name, "exercised": warning is None, "why": warning or how}
+
+
+# Reading.
+
+
+def read_coverage(details: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a trace's header says of its search, if it does, whoever wrote it."""
+    given = details.get(KEY)
+    if not isinstance(given, Mapping):
+        return None
+    counts = ("states", "transitions", "depth", "seconds")
+    found: dict[str, Any] = {key: _number(given.get(key)) for key in counts}
+    found |= {key: value if isinstance(value := given.get(key), str) else "" for key in ("result", "told")}
+    found |= {key: _texts(given.get(key)) for key in ("strategies", "reductions", "not_covered")}
+    found["properties"] = _properties(given.get("properties"))
+    return found
+
+
+def _number(value: object) -> int | float | None:
+    fine = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
+    return value if fine and isinstance(value, int | float) else None
+
+
+def _texts(values: object) -> list[str]:
+    if not isinstance(values, list):
+        return []
+    return [value for value in values[:_MOST] if isinstance(value, str)]
+
+
+def _properties(values: object) -> list[dict[str, Any]]:
+    found = []
+    for each in values[:_MOST] if isinstance(values, list) else ():
+        if isinstance(each, Mapping) and isinstance(each.get("name"), str):
+            exercised, why = each.get("exercised"), each.get("why")
+            found.append(
+                {
+                    "name": each["name"],
+                    "exercised": exercised if isinstance(exercised, bool) else None,
+                    "why": why if isinstance(why, str) else "",
+                }
+            )
+    return found

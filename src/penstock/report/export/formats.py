@@ -1,0 +1,131 @@
+"""The formats that a run can be exported to, by name, and how a file comes to be whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, TextIO
+
+from penstock.errors import PenstockError
+
+Write = Callable[[Sequence[Path], BinaryIO, str], str]
+"""Writes some traces to a file, given what is to be drawn; returns what there is to remark."""
+
+STDOUT: Final = Path("-")
+PICTURES: Final = ("network", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: what it is for, the ending of its files, and what writes it."""
+
+    title: str
+    suffix: str
+    write: Write
+    takes_several: bool = False
+    picture: str = ""
+    """What it draws unless told otherwise, if it is a picture."""
+
+
+def _pcap(paths: Sequence[Path], file: BinaryIO, _: str) -> str:
+    from penstock.report.export.pcap import write_pcap
+
+    return write_pcap(paths[0], file).remark
+
+
+def _shiviz(paths: Sequence[Path], file: BinaryIO, _: str) -> str:
+    from penstock.report.export.shiviz import write_shiviz
+
+    with as_text(file) as text:
+        return write_shiviz(paths[0], text)
+
+
+def _itf(paths: Sequence[Path], file: BinaryIO, _: str) -> str:
+    from penstock.report.export.itf import write_itf
+
+    with as_text(file) as text:
+        return write_itf(paths[0], text)
+
+
+def _picture_in(language: str) -> Write:
+    def write(paths: Sequence[Path], file: BinaryIO, picture: str) -> str:
+        from penstock.report.export.pictures import write_picture
+
+        with as_text(file) as text:
+            return write_picture(paths[0], text, language, picture)
+
+    return write
+
+
+def _junit(paths: Sequence[Path], file: BinaryIO, _: str) -> str:
+    from penstock.report.export.junit import Results, write_junit
+    from penstock.report.export.violations import source_of
+
+    with as_text(file) as text:
+        return write_junit(Results(list(map(source_of, paths))), text)
+
+
+def _sarif(paths: Sequence[Path], file: BinaryIO, _: str) -> str:
+    from penstock.report.export.sarif import write_sarif
+    from penstock.report.export.violations import source_of
+
+    with as_text(file) as text:
+        return write_sarif(list(map(source_of, paths)), text)
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "pcap": Format("OpenFlow and frames, for Wireshark", ".pcapng", _pcap),
+    "shiviz": Format("a log with vector clocks, for ShiViz", ".shiviz.log", _shiviz),
+    "dot": Format("a picture, for Graphviz", ".dot", _picture_in("dot"), picture="network"),
+    "mermaid": Format("a picture, for Markdown", ".mmd", _picture_in("mermaid"), picture="run"),
+    "itf": Format("all states, in Apalache's trace format", ".itf.json", _itf),
+    "junit": Format("test results, for CI servers", ".xml", _junit, takes_several=True),
+    "sarif": Format("violations, for code scanning", ".sarif", _sarif, takes_several=True),
+}
+
+
+def export(name: str, paths: Sequence[Path], output: Path, picture: str = "") -> str:
+    """Write traces in a format to a file, or to the standard output; return what there is to remark."""
+    form = FORMATS.get(name)
+    if form is None:
+        raise PenstockError(f"There is no format {name!r}: choose {', '.join(FORMATS)}.")
+    if len(paths) != 1 and not form.takes_several:
+        raise PenstockError(f"{name} shows one run: give one trace, or the folder of one run.")
+    if picture and not form.picture:
+        raise PenstockError(f"{name} is no picture: leave --picture out.")
+    with writing(output) as file:
+        return form.write(paths, file, picture or form.picture)
+
+
+@contextlib.contextmanager
+def writing(output: Path) -> Iterator[BinaryIO]:
+    """Give a file to be written, which is there under its name when it is whole, and not before."""
+    if output == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    unfinished = output.with_name(output.name + ".part")
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+        unfinished.replace(output)
+    except OSError as error:
+        raise PenstockError(f"{output} cannot be written: {error.strerror}.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def as_text(file: BinaryIO) -> Iterator[TextIO]:
+    """Give a file as one of UTF-8 text; halves of characters, as a trace may have, become question marks."""
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="\n", write_through=False)
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()

@@ -1,0 +1,114 @@
+"""Results as JUnit's XML, which every CI server shows.
+
+A suite is a scenario, a test case a property.  One that was broken is a failure with the story as its text;
+one that never had anything to judge is skipped.  A trace alone tells only what it breaks, so one without a
+violation is a case that passed, in the trace's own name.
+
+There is no one schema; this keeps to what the schemas of Ant, Jenkins and pytest have in common.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TextIO
+from xml.etree import ElementTree
+
+from penstock.report.export.violations import Source, violations_of
+
+_NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot say, not even escaped."""
+_PREFIX: Final = "penstock"
+HELD: Final = ""
+"""What is said of a property that held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What is to be told: traces, and what else was found out about their properties."""
+
+    sources: Sequence[Source]
+    held: Mapping[str, str] = field(default_factory=dict)
+    """The properties that were not broken: nothing, or why they were not judged."""
+    name: str = ""
+    """What the scenario is called, where there may be no trace to say so."""
+    seconds: float = 0.0
+
+
+def write_junit(results: Results, file: TextIO) -> str:
+    """Write results as JUnit's XML."""
+    root = ElementTree.Element("testsuites", name=_PREFIX)
+    suites = [_suite(name, cases, results.seconds) for name, cases in _suites(results).items()]
+    for total in ("tests", "failures", "errors", "skipped"):
+        root.set(total, str(sum(int(suite.get(total, "0")) for suite in suites)))
+    root.set("time", _seconds(results.seconds))
+    root.extend(suites)
+    ElementTree.indent(root)
+    file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+    file.write(ElementTree.tostring(root, encoding="unicode") + "\n")
+    return ""
+
+
+def _suites(results: Results) -> dict[str, list[ElementTree.Element]]:
+    """Return the cases by the names of their suites, in order."""
+    found: dict[str, list[ElementTree.Element]] = {}
+    if results.name:
+        found[results.name] = []
+    for source in results.sources:
+        found.setdefault(source.name, []).extend(_cases(source))
+    for name, why in results.held.items():
+        suite = results.name or next(iter(found), _PREFIX)
+        case = _case(suite, name)
+        if why:
+            ElementTree.SubElement(case, "skipped", message=_clean(why))
+        found.setdefault(suite, []).append(case)
+    return found
+
+
+def _cases(source: Source) -> Iterator[ElementTree.Element]:
+    broken = violations_of(source.trace)
+    for violated in broken:
+        case = _case(source.name, violated.property)
+        message = _clean(violated.message)
+        failure = ElementTree.SubElement(case, "failure", message=message, type=_clean(violated.property))
+        failure.text = _clean("\n".join(violated.story()))
+        _remark(case, source)
+        yield case
+    if not broken:
+        case = _case(source.name, source.file.stem)
+        _remark(case, source)
+        yield case
+
+
+def _case(suite: str, name: str) -> ElementTree.Element:
+    return ElementTree.Element("testcase", classname=_clean(f"{_PREFIX}.{suite}"), name=_name(name), time="0")
+
+
+def _remark(case: ElementTree.Element, source: Source) -> None:
+    told = f"penstock replay {source.shown}"
+    if source.trace.cut_short:
+        told += "\nThe trace was cut short: its last line is not whole."
+    ElementTree.SubElement(case, "system-out").text = _clean(told)
+
+
+def _suite(name: str, cases: list[ElementTree.Element], seconds: float) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=_name(name), tests=str(len(cases)))
+    for total, child in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(total, str(sum(case.find(child) is not None for case in cases)))
+    suite.set("time", _seconds(seconds))
+    suite.extend(cases)
+    return suite
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}"
+
+
+def _clean(text: str) -> str:
+    return _NO_XML.sub("", text)
+
+
+def _name(text: str) -> str:
+    """Return a name, which nothing here may be without."""
+    return _clean(text) or "unnamed"

@@ -1,0 +1,105 @@
+"""What a trace says was broken, each with its story: what test reports and code scanners want to know.
+
+A search ends with one verdict.  A fuzzing run may find the same again and again; what comes before the
+colon of a message says what is wrong, so of those alike the first is taken and the others are counted.
+Only violations that lasted count, as on the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from penstock.minimize.script import trace_file
+from penstock.report.past import what_led_to
+from penstock.report.run_story import Choice, tell_run
+from penstock.report.story import last_line
+from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
+
+
+@dataclass(frozen=True, slots=True)
+class Violated:
+    """A property that a trace breaks."""
+
+    property: str
+    message: str
+    steps: Trace
+    """As much of the trace as it takes to understand it."""
+    line: int
+    """The number of the line that tells it, or of the last step."""
+    again: int = 0
+    """How often the same was found once more."""
+
+    def story(self) -> list[str]:
+        """Return what happened, in words."""
+        told = list(tell_run(self.steps, Choice(whole=True)))
+        if self.steps.verdict is not None:
+            told.append(last_line(self.property, self.message))
+        if self.again:
+            told.append(f"The same was found {self.again:,} time{'s' if self.again > 1 else ''} more.")
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A trace and where it is."""
+
+    file: Path
+    trace: Trace
+
+    @property
+    def name(self) -> str:
+        """What the scenario is called."""
+        return str(self.trace.scenario.get("name", self.file.stem))
+
+    @property
+    def shown(self) -> str:
+        """The trace's path as others are told it."""
+        return from_here(self.file)
+
+
+def from_here(path: Path) -> str:
+    """Return a path as seen from here, or else just the name: nobody is told of folders of a machine."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except (OSError, ValueError):
+        return path.name or "trace"
+
+
+def source_of(path: Path) -> Source:
+    """Return the trace that a path names, or that of a run's folder."""
+    file = trace_file(path)
+    return Source(file, read_trace(file))
+
+
+def violations_of(trace: Trace) -> list[Violated]:
+    """Return what a trace breaks, each once."""
+    found = []
+    if trace.verdict is not None:
+        last = trace.lines[-1].number if trace.lines else 0
+        found.append(Violated(trace.verdict.property, trace.verdict.message, trace, last))
+    alike: dict[tuple[str, str], list[FindingLine]] = {}
+    for finding in trace.findings:
+        if finding.verdict == "violated" and finding.persistent:
+            alike.setdefault((finding.invariant, finding.message.partition(":")[0]), []).append(finding)
+    for first, *more in alike.values():
+        steps = leading_to(trace, first)
+        found.append(Violated(first.invariant, first.message, steps, first.number, len(more)))
+    return found
+
+
+def leading_to(trace: Trace, finding: FindingLine) -> Trace:
+    """Return a trace with no more than what led to a finding, and the finding."""
+    numbers = what_led_to(trace, finding)
+
+    def among(line: Line | InputLine | LogLine) -> bool:
+        return line.number in numbers
+
+    return replace(
+        trace,
+        lines=tuple(filter(among, trace.lines)),
+        inputs=tuple(filter(among, trace.inputs)),
+        logs=tuple(filter(among, trace.logs)),
+        findings=(finding,),
+        verdict=None,
+    )

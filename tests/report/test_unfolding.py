@@ -1,0 +1,158 @@
+"""A run is taken again, and each step's changes lead from the state before it to the state after it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from report_lab import EXAMPLES, State
+
+from penstock.minimize.script import is_fuzzed, trace_file
+from penstock.report.states import IN_FLIGHT
+from penstock.report.unfolding import Unfolded, Watching, unfold
+from penstock.rootcause.recording import Player, recording_of
+from penstock.scenario import scenario_of
+from penstock.trace import Trace, read_trace
+from penstock.verify.replaying import lifted_again
+from penstock.world.world import World
+
+
+def taken_again(trace: Trace, base: Path) -> Iterator[World]:
+    """Yield the world of a run at its start and after each of its steps."""
+    take: Callable[[int], object]
+    if is_fuzzed(trace):
+        recording = recording_of(trace, base, speaking=True)
+        network, start = recording.network, recording.start
+        world = World(network)
+        player = Player(world)
+        take = lambda number: player.take(recording.turns[number])  # noqa: E731
+    else:
+        if "verify" in trace.details:
+            model = lifted_again(trace, base / trace.folder).model
+            network, start = model.network, model.start
+        else:
+            built = scenario_of(trace.scenario, base / trace.folder).build()
+            network, start = built.network, built.start
+        world = World(network)
+        take = lambda number: world.take(trace.lines[number].transition)  # noqa: E731
+    world.restore(start)
+    yield world
+    for number in range(len(trace.lines)):
+        take(number)
+        yield world
+
+
+def seen_afresh(world: World) -> State:
+    """Return a state as somebody describes it who has seen none before."""
+    return {(name, section): list(lines) for name, section, lines in Watching(world).start()}
+
+
+def applied(trace: Trace, unfolded: Unfolded) -> Iterator[State]:
+    state: State = {(name, section): list(lines) for name, section, lines in unfolded.start}
+    yield state
+    for line in trace.lines:
+        for change in unfolded.changes.get(line.number, ()):
+            lines = state.setdefault((change.component, change.section), [])
+            for text in change.removed:
+                lines.remove(text)
+            lines += change.added
+            if not lines:
+                del state[change.component, change.section]
+        yield state
+
+
+def by_channel(state: State) -> object:
+    """Return a state in which only the order that means something counts."""
+    found = {}
+    for (name, section), lines in state.items():
+        if section == IN_FLIGHT:
+            for line in lines:
+                found.setdefault((name, section, line.partition(":")[0]), []).append(line)
+        else:
+            found[name, section, ""] = sorted(lines)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["search", "run", "live_run", "proof"])
+def test_changes_lead_from_each_state_to_the_next(kind: str, request: pytest.FixtureRequest) -> None:
+    file = trace_file(request.getfixturevalue(kind))
+    trace = read_trace(file)
+    unfolded = unfold(trace, file.parent)
+    assert (unfolded.until, unfolded.remarks) == (None, [])
+    compared = 0
+    for world, state in zip(taken_again(trace, file.parent), applied(trace, unfolded), strict=True):
+        assert by_channel(state) == by_channel(seen_afresh(world))
+        compared += 1
+    assert compared == len(trace.lines) + 1 > 5
+
+
+def test_what_a_controller_learns_is_told_where_it_learns_it(search: Path) -> None:
+    unfolded = unfold(read_trace(search), search.parent)
+    learnt = {
+        number: change.added
+        for number, changes in unfolded.changes.items()
+        for change in changes
+        if (change.component, change.section) == ("c0", "state")
+    }
+    assert learnt[3] == ("mac_to_port[1]['00:00:00:00:00:02'] = 2",)
+    assert learnt[8] == ("mac_to_port[1]['00:00:00:00:00:01'] = 1",)
+
+
+def test_a_rule_appears_in_its_table_when_the_switch_takes_it(search: Path) -> None:
+    unfolded = unfold(read_trace(search), search.parent)
+    (added,) = [change.added for change in unfolded.changes[9] if change.section == "flow table 0"]
+    assert added == ("priority=1 in_port=1,eth_dst=00:00:00:00:00:02,eth_src=00:00:00:00:00:01 -> output:2",)
+
+
+def changed_trace(trace: Path, into: Path, number: int = 0, **changes: object) -> Trace:
+    """Return a trace whose header (0) or one of its steps says something else."""
+    lines = trace_file(trace).read_text().splitlines()
+    header = {**json.loads(lines[0]), "folder": str(EXAMPLES / "nice")}
+    lines[0] = json.dumps(header)
+    lines[number] = json.dumps({**json.loads(lines[number]), **changes})
+    path = into / "changed.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    return read_trace(path)
+
+
+def test_states_end_where_the_run_goes_another_way(search: Path, tmp_path: Path) -> None:
+    trace = changed_trace(search, tmp_path, 8, sends=["c0:s1 Hello"])
+    unfolded = unfold(trace, tmp_path)
+    assert unfolded.until == 7
+    assert max(unfolded.changes) == 7
+    (remark,) = unfolded.remarks
+    assert remark.startswith("States are shown up to step 7: at step 8 the run goes another way: now it is ")
+
+
+def test_states_end_where_a_step_is_not_possible(search: Path, tmp_path: Path) -> None:
+    trace = changed_trace(search, tmp_path, 4, transition="deliver s1:7")
+    unfolded = unfold(trace, tmp_path)
+    assert unfolded.until == 3
+    assert "is no transition of this network" in unfolded.remarks[0]
+
+
+def test_an_app_that_is_not_there_leaves_a_report_without_states(search: Path, tmp_path: Path) -> None:
+    scenario = {**read_trace(search).scenario, "controller": {"apps": ["gone.py"]}}
+    unfolded = unfold(changed_trace(search, tmp_path, scenario=scenario), tmp_path)
+    assert not unfolded.has_states and not unfolded.changes
+    assert unfolded.remarks[0].startswith("States are not shown, since the run cannot be taken again: ")
+    assert "gone.py" in unfolded.remarks[0]
+
+
+def test_a_run_that_takes_too_long_is_left(search: Path) -> None:
+    unfolded = unfold(read_trace(search), search.parent, seconds=0)
+    assert unfolded.until == 0
+    assert "takes longer than 0 s" in unfolded.remarks[0]
+
+
+def test_a_run_that_waits_for_days_is_left(run: Path, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (run / "trace.jsonl").read_text().splitlines()]
+    lines[0]["folder"] = str(EXAMPLES / "fuzz")
+    late = next(place for place, line in enumerate(lines) if line.get("step") == 30)
+    for line in lines[late:]:
+        line["at"] = line.get("at", 0) + 500_000_000
+    path = tmp_path / "late.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    unfolded = unfold(read_trace(path), tmp_path)
+    assert unfolded.until is not None and unfolded.until < 40
+    assert "nothing happens for 500,0" in unfolded.remarks[0]
