@@ -1,12 +1,12 @@
 # Everything a developer or CI runs.  `make` alone lists the targets.
 
 BIN := .venv/bin
-BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic fuzz_speed forwarding fattree
+BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic fuzz_speed forwarding fattree mocs sts_cases sts_retries parallel_minimize report_page
 
 # `make setup PYTHON=python3.12` chooses the Python that .venv is made with.
 export PYTHON
 
-.PHONY: help setup demo test bench clean
+.PHONY: help setup demo test bench docs clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile
@@ -29,6 +29,10 @@ bench: setup  ## run every benchmark, one after another
 		$(BIN)/python -m bench.$$name; \
 	done
 
+docs: setup  ## build the guide into docs/_build
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build
+	@echo "The guide is in docs/_build/index.html"
+
 clean:  ## remove .venv and everything else that can be made again
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	rm -rf .venv docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
 	find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
