@@ -9,7 +9,8 @@ difference when it happens.
 `penstock` is what `verify` does by itself.
 
 `reference` is the number of states of the authors' models, found by re-creating them; for `penstock` it is
-that of `mocs`, to be compared with.  `over_start_mb` is what a search needs beyond the loaded program.
+that of `mocs`, to be compared with.  `over_start_mb` is what a search needs beyond the loaded program,
+`over_interpreter_mb` what it needs with the program, beyond Python alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -319,8 +321,17 @@ def measure(case: Case) -> dict[str, Any]:
         "seconds": round(found.seconds, 3),
         "peak_rss_mb": peak_rss_mb(),
         "over_start_mb": peak_rss_mb() - before,
+        "over_interpreter_mb": peak_rss_mb() - interpreter_mb(),
         "reference": case.reference,
     }
+
+
+def interpreter_mb() -> int:
+    """Return the most memory that Python has had with nothing loaded, in megabytes."""
+    # What getrusage says of a new process includes what the one that started it had.
+    asking = "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+    asked = subprocess.run([sys.executable, "-c", asking], check=True, capture_output=True)
+    return int(asked.stdout) // 1024
 
 
 def agrees(row: dict[str, Any]) -> bool:

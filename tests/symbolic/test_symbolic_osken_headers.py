@@ -27,7 +27,8 @@ from os_ken.lib.packet import (
 )
 
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED
-from penstock.symbolic.packets.osken_headers import FUNCTIONS, parse_osken
+from penstock.symbolic.packets.frame_calls import FUNCTIONS
+from penstock.symbolic.packets.osken_headers import parse_osken
 from penstock.symbolic.run import Run
 from penstock.symbolic.space import Inputs
 from penstock.symbolic.terms import evaluate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from penstock.openflow.match import Match
 from penstock.openflow.messages import FlowRemoved, PacketIn
 from penstock.replay import replay
 from penstock.scenario import Scenario
+from penstock.verify import verification
 from penstock.verify.formulas import read
 from penstock.verify.options import VerifyOptions
 from penstock.verify.proof import Proof, Proving, prove
@@ -38,6 +40,23 @@ class OneWay(Controller):
 
     def flow_removed(self, switch: str, message: FlowRemoved) -> None:
         self.expired = True
+
+
+class Failing(Controller):
+    """Raises an exception, whatever it is asked."""
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        raise ValueError("no such packet")
+
+
+class Counting(Controller):
+    """Has a new state after each packet, without end."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        self.count += 1
 
 
 def scenario(controller: type[Controller]) -> Scenario:
@@ -105,6 +124,9 @@ def test_how_many_packets_break_a_formula(text: str, packets: int | None):
         ("G not <fwd(s, p, ports)> 2 in ports", "violated"),
         ("G (<recv(h, p)> h == h2 implies G not <recv(h, p)> h == h1)", "violated"),
         ("G [ctrl(s, p)] p.port in {1, 2}", "proved"),
+        ("G not <send(h, p)> p.src == h1", "violated"),
+        ("G not exists p in s1.pktq: p.src == h1", "violated"),
+        ("true", "proved"),
     ],
 )
 def test_a_hub_is_judged(text: str, result: str):
@@ -130,3 +152,25 @@ def test_a_rule_may_vanish_if_timeouts_count():
     assert gone.result == "violated"
     told = [str(record.transition) for record in gone.findings[0].records]
     assert any(" expire " in step for step in told) and " gone " in told[-1]
+
+
+def test_what_is_sent_need_not_be_sent():
+    assert proof_of(Hub, "F exists p in s1.pktq: p.src == h1").result == "violated"
+
+
+def test_a_program_that_raises_is_told_of():
+    found = proof_of(Failing, "NoLoops")
+    assert any("raised exceptions" in remark for remark in found.remarks)
+    assert proof_of(Failing, "ControllerCrash").result == "violated"
+
+
+def test_a_program_with_ever_more_states_is_not_proved(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(verification, "MOST_PROGRAMS", 30)
+    found = proof_of(Counting, "NoLoops")
+    assert found.result == "bounded"
+    assert any("states of the program, which may have ever more" in reason for reason in found.bounds)
+
+
+def test_a_proof_begins_when_all_switches_have_joined():
+    cold = replace(scenario(Hub), search={"start": "cold"})
+    assert prove(cold, VerifyOptions(("G not <nomatch(s, p)> true",))).result == "violated"

@@ -14,7 +14,7 @@ from penstock.errors import PenstockError
 from penstock.replay import replay
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "mocs"
-PROVED = ("cp1_firewall", "cp3_learning", "cp4_policy", "cp5_update")
+PROVED = ("cp1_firewall", "cp2_stateful", "cp3_learning", "cp4_policy", "cp5_update")
 LONGEST = 10
 """How many steps a bug's story has at most."""
 VIOLATED = ("bug_reordering", "bug_nesting", "bug_update")
@@ -51,8 +51,14 @@ def test_a_bug_is_told_and_its_trace_replayed(name: str, tmp_path: Path):
     assert again.reproduced and len(again.records) == violation["steps"]
 
 
-def test_wrong_nesting_is_invisible_in_kuais_model(tmp_path: Path):
-    assert _json("bug_nesting", tmp_path, "--mode", "kuai")["result"] == "proved"
+@pytest.mark.parametrize("name", VIOLATED)
+def test_a_bug_is_invisible_in_kuais_model(name: str, tmp_path: Path):
+    assert _json(name, tmp_path, "--mode", "kuai")["result"] == "proved"
+
+
+def test_ryus_switch_has_no_loops_on_a_line(ryu_sources: Path, tmp_path: Path):
+    found = _json("ryu_line", tmp_path)
+    assert (found["result"], found["bounded_by"]) == ("proved", [])
 
 
 def test_ryus_switch_loops_on_a_ring(ryu_sources: Path, tmp_path: Path):
@@ -67,6 +73,12 @@ def test_a_bound_is_no_proof(tmp_path: Path):
     assert "10 states" in found["bounded_by"][0]
 
 
+def test_time_that_is_up_is_no_proof(tmp_path: Path):
+    found = _json("cp3_learning", tmp_path, "--seconds", "0.000001")
+    assert found["result"] == "bounded"
+    assert any("seconds" in reason or "Time was up" in reason for reason in found["bounded_by"])
+
+
 @pytest.mark.parametrize(
     ("formula", "sentence"),
     [
@@ -74,6 +86,9 @@ def test_a_bound_is_no_proof(tmp_path: Path):
         ("G forall p in h2.rcvq: p.shh", "shh is no field of a packet, did you mean ssh"),
         ("G [match(s)] true", "match has 3 arguments"),
         ("NoBlackHoles", "A proof knows no property 'NoBlackHoles'"),
+        ("", "The formula is empty"),
+        ("G forall p in h1: true", "h1 is a host, not a set"),
+        ("X true", "There is no next"),
     ],
 )
 def test_a_formula_that_means_nothing_is_refused(formula: str, sentence: str, tmp_path: Path):
@@ -82,11 +97,23 @@ def test_a_formula_that_means_nothing_is_refused(formula: str, sentence: str, tm
     assert sentence in str(refused.exception)
 
 
-def test_a_damaged_trace_is_refused(tmp_path: Path):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"verify": {"mode": "penstock"}},
+        {"verify": [1]},
+        {"traffic": {"h1": 5}},
+        {"traffic": {"h1": ["no hex"]}},
+        {"loop": -1},
+    ],
+    ids=str,
+)
+def test_a_damaged_trace_is_refused(damage: dict[str, Any], tmp_path: Path):
     (violation,) = _json("bug_nesting", tmp_path)["violations"]
     path = Path(violation["trace"])
     header, *rest = path.read_text().splitlines(keepends=True)
-    damaged = {**json.loads(header), "verify": {"mode": "penstock"}}
+    sound = json.loads(header)
+    damaged = {**sound, "verify": damage.get("verify", {**sound["verify"], **damage})}
     path.write_text("".join([json.dumps(damaged) + "\n", *rest]))
     with pytest.raises(PenstockError, match="damaged"):
         replay(path)

@@ -179,11 +179,20 @@ class Cells:
             message = self._local.messages.values[numbers[0]]
             transition = self.network.delivery(channel)
             entries.append(self._entry(cell, number, local, rest, transition, routes, at, message))
-        if not urgent and cell not in self._local.lookers:
-            for action in self._local.actions(cell, state_number):
-                entries.append(self._action(fabric, cell, number, action))
+        entries += self.acts(fabric, cell, number)
         entries += self._fabric.channel_faults(fabric, cell, number)
         return tuple(entries)
+
+    def acts(
+        self, fabric: int, cell: int, number: int, wanted: Callable[[str], bool] | None = None
+    ) -> Iterator[Entry]:
+        """Yield what a component that is not aware may do by itself, as far as it is wanted."""
+        state_number, inbox = self._inboxes.values[cell].values[number]
+        if cell in self._local.lookers or self._inboxes.is_urgent(inbox):
+            return
+        for action in self._local.actions(cell, state_number):
+            if wanted is None or wanted(action):
+                yield self._action(fabric, cell, number, action)
 
     def _aware_rows(self, fabric: int, looker: Looker) -> Rows:
         """Return what an aware cell may do by itself, by the part of a state that decides it.

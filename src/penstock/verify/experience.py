@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from penstock.openflow.match import Match
 from penstock.openflow.messages import BarrierRequest, FlowCommand, FlowMod
 from penstock.world.component import Step
+
+MISHAPS: Final = {
+    "crashed": "The program raised exceptions; what it had done until then counts. See ControllerCrash.",
+    "hung": "The program did not always come to an end, and was stopped. See ControllerHang.",
+}
+"""What can go wrong in a program, by the kind of event, and what whoever reads a proof has to know."""
 
 
 @dataclass(slots=True)
@@ -27,6 +33,8 @@ class Experience:
     """A barrier was sent."""
     only_adds: bool = True
     """Rules were only ever added, none changed, deleted or replaced."""
+    mishaps: set[str] = field(default_factory=set)
+    """What went wrong in the program: it `crashed` or `hung`."""
     repeated_replies: bool = False
     """A switch confirmed a barrier while the same confirmation was still waiting."""
 
@@ -34,6 +42,7 @@ class Experience:
         """Note what a program was given, and what it did."""
         self.programs |= {program, step.state}
         self.subjects.add(subject)
+        self.mishaps.update(event.kind for event in step.events if event.kind in MISHAPS)
         for _, message in step.sends:
             self.barriers |= isinstance(message, BarrierRequest)
             if isinstance(message, FlowMod):

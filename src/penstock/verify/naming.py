@@ -22,9 +22,11 @@ def _said(text: Callable[[T], str], member: T) -> tuple[str, str]:
 def named(members: Iterable[T], text: Callable[[T], str] = str) -> dict[str, T]:
     """Return the members by name, in the order of their names."""
     found: dict[str, T] = {}
-    for name, member in sorted(
-        ((_said(text, member)[0], member) for member in members), key=lambda item: _said(text, item[1])
+    before, alike = "", 0
+    for (name, _), member in sorted(
+        ((_said(text, member), member) for member in members), key=lambda item: item[0]
     ):
-        alike = sum(known == name or known.startswith(f"{name} #") for known in found)
-        found[f"{name} #{alike + 1}" if alike else name] = member
+        alike = alike + 1 if name == before else 1
+        before = name
+        found[f"{name} #{alike}" if alike > 1 else name] = member
     return found

@@ -31,6 +31,7 @@ NAMED: Final[Mapping[str, Callable[[], Property]]] = {
 }
 """The properties that have a name; the second is what `check` calls the first."""
 
+_CONSTANTS: Final = ("true", "false")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*|.*\.py:.*")
 
 
@@ -71,10 +72,10 @@ def options_of(table: Mapping[str, Any]) -> VerifyOptions:
 
 def named_property(text: str) -> Property | None:
     """Return the property that a name stands for; None for what is a formula."""
-    made = NAMED.get(text)
+    made = NAMED.get(text.strip())
     if made is not None:
         return made()
-    if _NAME.fullmatch(text):
+    if _NAME.fullmatch(text) and text not in _CONSTANTS:
         raise PenstockError(
             f"A proof knows no property {text!r}: give a formula, as in 'G forall p in h2.rcvq: not p.ssh', "
             f"or one of {', '.join(NAMED)}."

@@ -23,6 +23,9 @@ from penstock.world.component import Send, Step
 MOST_STATES: Final = 2_000
 """How many states of a program are tried."""
 
+MOST_TRIED: Final = 50_000
+"""How often a program's code is run to find out, at most."""
+
 Outcome = tuple[Hashable, tuple[Send, ...]]
 """A program's state, and what it has sent."""
 
@@ -47,6 +50,8 @@ def _closed(steps: _Tried, experience: Experience) -> list[Hashable] | None:
     programs = list(experience.programs)
     known = set(programs)
     for program in programs:
+        if len(known) * len(experience.subjects) > MOST_TRIED:
+            return None
         for subject in experience.subjects:
             after = steps[program, subject].state
             if after not in known:
@@ -69,7 +74,7 @@ def is_order_sensitive(controller: AbstractController, experience: Experience) -
         return False
     steps = _Tried(controller)
     programs = _closed(steps, experience)
-    if programs is None:
+    if programs is None or len(programs) * len(replies) * len(experience.subjects) > MOST_TRIED:
         return True
 
     def handled(program: Hashable, subject: Any) -> Step:

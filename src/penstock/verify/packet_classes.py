@@ -17,6 +17,7 @@ packets that are rewritten on their way, more classes than can be dealt with.  A
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -33,8 +34,9 @@ from penstock.symbolic.packets.inputs import PacketQuestion
 from penstock.symbolic.paths import explore
 from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs, Space
-from penstock.symbolic.terms import Term, const, either, eq, evaluate, negation
+from penstock.symbolic.terms import FALSE, TRUE, Term, const, either, eq, evaluate, negation
 from penstock.verify.abstract_controller import Request
+from penstock.verify.assumed import Assumed
 from penstock.verify.experience import Experience
 from penstock.world.frame import Frame
 from penstock.world.hosts import Host
@@ -77,6 +79,7 @@ class HostPackets:
             for name in _CONFINED
         ]
         self.solver = Solver(Space(frames.space.variables, (*frames.space.constraints, *confined)))
+        self._always = self.solver.space.constraints
         self._wishes = wishes(frames.fields, discovery_hosts(discovery), discovery.addresses)
         self._refined: set[frozenset[tuple[Term, ...]]] = set()
         self.classes: list[PacketClass] = []
@@ -92,11 +95,13 @@ class HostPackets:
         self._refined.add(key)
         found: list[PacketClass] = []
         for known in self.classes:
+            assumed = Assumed((*self._always, *known.condition))
             for part in partition:
-                condition = tuple(dict.fromkeys((*known.condition, *part)))
+                left = {assumed.left_of(term): None for term in part}
+                condition = (*known.condition, *(term for term in left if term != TRUE))
                 if all(evaluate(term, known.inputs) for term in part):
                     found.append(replace(known, condition=condition))
-                elif (made := self._example(condition)) is not None:
+                elif FALSE not in left and (made := self._example(condition)) is not None:
                     found.append(made)
         self.classes = found[: MOST_CLASSES + 1]
 
@@ -104,7 +109,9 @@ class HostPackets:
         inputs = self.solver.solve(condition)
         if inputs is None:
             return None
-        inputs = self.solver.likely((*condition, *self._wishes)) or inputs
+        assumed = Assumed((*self._always, *condition))
+        wanted = [wish for wish in map(assumed.left_of, self._wishes) if wish not in (TRUE, FALSE)]
+        inputs = self.solver.likely((*condition, *wanted)) or inputs
         return PacketClass(condition, inputs, Frame(self.frames.data(inputs)))
 
 
@@ -140,14 +147,22 @@ class PacketClasses:
             for each in self.hosts:
                 each.refine(((condition,), (negation(condition),)))
 
-    def learn(self, experience: Experience, programs: Sequence[Hashable]) -> bool:
-        """Split classes by what a search has met; tell whether there are more of them now."""
+    def learn(
+        self, experience: Experience, programs: Sequence[Hashable], *, until: float | None = None
+    ) -> bool:
+        """Split classes by what a search has met; tell whether there are more of them now.
+
+        At a moment `until` on the monotonic clock it stops, and says so.
+        """
         before = self.count
         for match in sorted(experience.matches):
             self.tell_apart_by(match)
         sent = {each.host.name: {known.frame.data for known in each.classes} for each in self.hosts}
         for each, context in self._contexts(experience, sent):
             for program in programs:
+                if until is not None and time.monotonic() >= until:
+                    self.remarks["Time was up before all packets were told apart."] = None
+                    return False
                 each.refine(self._ways(each, context, program))
         for each in self.hosts:
             if len(each.classes) > MOST_CLASSES:

@@ -13,6 +13,7 @@ reason.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,11 +28,15 @@ from penstock.errors import PenstockError
 from penstock.explore.search import Bounds, Progress, Stop, Violation, peak_rss_mb
 from penstock.properties.base import Property, never_exercised
 from penstock.properties.watch import Watch
+from penstock.report.coverage import KEY as COVERAGE
+from penstock.report.coverage import covered_file, proof_coverage
 from penstock.scenario import Scenario
 from penstock.trace import Verdict as TraceVerdict
 from penstock.trace import write_trace
 from penstock.verify.abstract_controller import SYNCHRONISE, AbstractController
+from penstock.verify.abstract_host import RECEIVE, SEND
 from penstock.verify.distinctions import conditions_of
+from penstock.verify.experience import MISHAPS
 from penstock.verify.formulas import EventFormula, Reading, property_of, read
 from penstock.verify.invariants import NoLoops
 from penstock.verify.lifting import Lifting, Model, Traffic, lift
@@ -42,11 +47,14 @@ from penstock.verify.order import all_programs
 from penstock.verify.packet_classes import PacketClasses
 from penstock.verify.temporal import breaks, decided
 from penstock.verify.verification import Verification, assumptions_of, verify
-from penstock.verify.vocabulary import Vocabulary
+from penstock.verify.vocabulary import LYING, RECEIVED, Vocabulary
 from penstock.world.hosts import Host
 from penstock.world.switch import SwitchState
 from penstock.world.transition import Record, Transition
 from penstock.world.world import World
+
+_LEAST = 0.001
+"""How many seconds a search has at least; it then finds that time is up."""
 
 Result = Literal["proved", "violated", "bounded"]
 
@@ -82,6 +90,8 @@ class Proof:
     transitions: int = 0
     seconds: float = 0.0
     peak_rss_mb: int = 0
+    covered: Path | None = None
+    """Where it is written what was covered, if nothing was found; a report can be made of it."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +148,8 @@ class Proving:
         """The scenario put together, with its switches joined."""
         if self._built is None:
             watched = tuple(text for text in self._given if text.startswith("Controller"))
-            self._built = replace(self.scenario, properties=watched).build(asked=True)
+            search = {**self.scenario.search, "start": "joined"}
+            self._built = replace(self.scenario, properties=watched, search=search).build(asked=True)
         return self._built
 
     @cached_property
@@ -150,7 +161,8 @@ class Proving:
         """Return the network lifted, with what hosts may send."""
         formulas = [text for text, made in self._named.items() if made is None]
         how = Lifting(
-            receiving=any("rcvq" in text or "recv" in text for text in formulas),
+            sending=any(re.search(rf"\b({SEND}|{LYING})\b", text) for text in formulas),
+            receiving=any(re.search(rf"\b({RECEIVE}|{RECEIVED})\b", text) for text in formulas),
             history=any(isinstance(made, NoLoops) for made in self._named.values()),
             timeouts=self.options.timeouts,
             kuai=self.options.mode == "kuai",
@@ -189,6 +201,10 @@ def prove(
             replace(finding, trace=_written(proof, finding, output / f"{scenario.name}-{number}.jsonl"))
             for number, finding in enumerate(proof.findings, 1)
         ]
+        if not proof.findings:
+            path = covered_file(output, scenario.name)
+            details: dict[str, Any] = {"engine": "verify", COVERAGE: proof_coverage(proof)}
+            proof.covered = write_trace(path, scenario.table(), scenario.folder, (), **details)
     return proof
 
 
@@ -204,9 +220,15 @@ def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
     if not proof.traffic:
         table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
         return write_trace(
-            path, table, scenario.folder, finding.records, TraceVerdict(finding.property, finding.message)
+            path,
+            table,
+            scenario.folder,
+            finding.records,
+            TraceVerdict(finding.property, finding.message),
+            **{COVERAGE: proof_coverage(proof)},
         )
     details = {
+        COVERAGE: proof_coverage(proof),
         "verify": {
             "properties": [finding.property],
             "mode": options.mode,
@@ -215,7 +237,7 @@ def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
                 source: [frame.data.hex() for frame in frames] for source, frames in proof.traffic.items()
             },
             "loop": finding.loop,
-        }
+        },
     }
     verdict = TraceVerdict(finding.property, finding.message)
     return write_trace(path, scenario.table(), scenario.folder, finding.records, verdict, **details)
@@ -229,6 +251,7 @@ class _Rounds:
         self._proof = proof
         self._started = started
         self._progress = progress
+        self._plan = 0
         discovery = proving.built.discovery
         assert discovery is not None
         controller = discovery.controller
@@ -254,10 +277,11 @@ class _Rounds:
             if proof.findings or proof.bounds:
                 break
             programs = self._programs(model, eager)
-            if programs is None or not classes.learn(model.experience, programs):
+            if programs is None or not classes.learn(model.experience, programs, until=self._until):
                 break
         proof.classes = {name: len(frames) for name, frames in proof.traffic.items()}
         proof.bounds += classes.remarks
+        proof.remarks += [said for kind, said in MISHAPS.items() if kind in model.experience.mishaps]
         proof.assumptions = (*assumptions_of(model), *_ASSUMED)
         if proof.findings:
             proof.result, proof.reasons = "violated", ()
@@ -286,9 +310,15 @@ class _Rounds:
         eager: frozenset[str] = frozenset()
         if claims.invariants:
             found = verify(
-                model, claims.invariants, options.mode, bounds=self._bounds(), progress=self._progress
+                model,
+                claims.invariants,
+                options.mode,
+                bounds=self._bounds(),
+                progress=self._progress,
+                plan=self._plan,
             )
-            eager = found.eager
+            # What was not allowed with fewer packets is not tried again with more.
+            eager, self._plan = found.eager, found.plan
             self._note_invariants(claims, model, found)
         for reading in claims.temporal:
             if proof.findings:
@@ -296,11 +326,21 @@ class _Rounds:
             self._note_temporal(claims, model, reading)
         return eager
 
+    @property
+    def _until(self) -> float | None:
+        """When time is up, on the monotonic clock."""
+        seconds = self._proving.scenario.limits().seconds
+        return None if seconds is None else self._started + seconds
+
+    def _stopped(self, reason: str) -> str:
+        """Return where a search stopped, in a sentence; what time it had left says nothing to the user."""
+        seconds = self._proving.scenario.limits().seconds
+        limit = f"{seconds:g} seconds" if seconds is not None and reason.endswith(" seconds") else reason
+        return f"The search stopped at {limit}."
+
     def _bounds(self) -> Bounds:
-        limits = self._proving.scenario.limits()
-        seconds = limits.seconds
-        if seconds is not None:
-            seconds = max(seconds - (time.monotonic() - self._started), 0.001)
+        limits, until = self._proving.scenario.limits(), self._until
+        seconds = None if until is None else max(until - time.monotonic(), _LEAST)
         return Bounds(limits.states, None, seconds, limits.memory_mb)
 
     def _note_invariants(self, claims: Claims, model: Model, found: Verification) -> None:
@@ -315,7 +355,7 @@ class _Rounds:
             *never_exercised(claims.invariants, outcome.exercised),
         ]
         if found.verdict == "bounded":
-            proof.bounds.append(f"The search stopped at {outcome.stopped_by}.")
+            proof.bounds.append(self._stopped(outcome.stopped_by))
         proof.findings += [_retaken(claims, model, violation) for violation in outcome.violations]
 
     def _note_temporal(self, claims: Claims, model: Model, reading: Reading) -> None:
@@ -325,7 +365,7 @@ class _Rounds:
                 model, reading, claims.vocabulary, fair=self._proving.options.fair, bounds=self._bounds()
             )
         except Stop as stop:
-            proof.bounds.append(f"The search stopped at {stop}.")
+            proof.bounds.append(self._stopped(str(stop)))
             return
         proof.states += verdict.nodes
         proof.transitions += verdict.transitions
@@ -334,7 +374,7 @@ class _Rounds:
             f"{verdict.method} with an automaton of {verdict.automaton_states} states{fair}, no reductions"
         )
         if verdict.result == "bounded":
-            proof.bounds.append(f"The search stopped at {verdict.stopped_by}.")
+            proof.bounds.append(self._stopped(verdict.stopped_by))
         if verdict.counterexample is not None:
             proof.findings.append(_refuted(claims, model, reading, verdict))
 
@@ -390,8 +430,10 @@ def _has_timers(controller: AbstractController, program: Any) -> bool:
 
 
 _ASSUMED = (
+    "Hosts send packets of all classes that something tells apart, each any number of times.",
     "Hosts use no addresses as their own but theirs, and write to those of hosts and switches, to groups, "
     "and to one address that nobody has.",
     "Rules between barriers are carried out in any order; messages are not lost.",
     "The controller does nothing by itself: its timers do not go off.",
+    "The program does the same whenever it is given the same in the same state.",
 )

@@ -37,7 +37,7 @@ from penstock.verify.abstract_controller import CONTROL, ControllerQueues
 from penstock.verify.abstract_host import HostQueue
 from penstock.verify.abstract_switch import ADD, MATCH, NOMATCH, SwitchQueues
 from penstock.verify.invariants import PerPacket
-from penstock.world.transition import ACT, Transition
+from penstock.world.transition import Transition
 
 Reduction = Literal["off", "ample", "merged"]
 
@@ -65,7 +65,9 @@ class Reduced:
         self.used: set[str] = set()
         """The kinds of step that were eager somewhere."""
         self._eager = eager
-        self._groups: tuple[Group, ...] = cells.tables[cells.initial() & MASK]
+        self._fabric = cells.initial() & MASK
+        """The fabric's number, which never changes: links do not fail."""
+        self._groups: tuple[Group, ...] = cells.tables[self._fabric]
         self._readers = [watcher for watcher in cells.properties if watcher.reads]
         names = cells.names
         self._read = _places(names, self._readers)
@@ -88,6 +90,8 @@ class Reduced:
         self._more: dict[tuple[int, int, int], bool] = {}
         self._vain: set[tuple[int, int]] = set()
         """Transitions, with what the controller was, that would change the program."""
+        self._settled: set[int] = set()
+        """States in which there is nothing left to be answered."""
         self._programs: dict[int, object] = {}
         self._asking: dict[int, Rows] = {
             WIDTH * cell: Rows(partial(self._asked, WIDTH * cell)) for cell in range(len(names))
@@ -158,8 +162,11 @@ class Reduced:
             state = self._quickly(state, touched, path)
             if not self._answers or state >= self._cells.violated:
                 return state
+            if state in self._settled:
+                return state
             answered = self._answered(state, path)
             if answered == state:
+                self._settled.add(state)
                 return state
             state, touched = answered, []
 
@@ -227,7 +234,7 @@ class Reduced:
         """Return the transitions of a cell that ask the program something or have it answer."""
         found = []
         for entry in self._groups[at // WIDTH][3][number]:
-            kind = str(entry[4].what).partition(" ")[0]
+            kind = _kind(entry[4])
             places = {at, *(place for place, _ in entry[2])}
             if kind in (NOMATCH, CONTROL) and not entry[3] and not places & self._unsure:
                 found.append(entry)
@@ -270,17 +277,21 @@ class Reduced:
     def _sorted_out(self, at: int, number: int) -> tuple[tuple[Entry, bool], ...]:
         """Return the eager transitions of a cell, each with whether properties read what it changes."""
         found = []
-        for entry in self._groups[at // WIDTH][3][number]:
+        # Most cells are passed through: what is not eager there is not worked out.
+        for entry in self._cells.acts(self._fabric, at // WIDTH, number, self._is_eager) if at else ():
             _, _, ops, seen, transition = entry
-            kind = str(transition.what).partition(" ")[0]
+            kind = _kind(transition)
             # A rule that the switch refuses is answered, which makes the refusal a matter of order.
-            if transition.verb != ACT or seen or kind not in self._eager or (kind == ADD and ops):
+            if seen or (kind == ADD and ops):
                 continue
             places = {at, *(place for place, _ in ops)}
             if not places & self._unsure:
                 self.used.add(kind)
                 found.append((entry, bool(places & self._read)))
         return tuple(found)
+
+    def _is_eager(self, action: str) -> bool:
+        return action.partition(" ")[0] in self._eager
 
     def _shows(self, state: int, entry: Entry) -> bool:
         """Tell whether a property that reads components would notice a transition."""
@@ -308,6 +319,11 @@ def _has_all(now: object, then: object) -> bool:
             return now.received >= then.received
         case _:
             return False
+
+
+def _kind(transition: Transition) -> str:
+    """Return what sort of step a transition is."""
+    return str(transition.what).partition(" ")[0]
 
 
 def _places(names: list[str], readers: list[Property]) -> set[int]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.check import states_of
 from penstock.errors import PenstockError
 from penstock.properties.watch import Watch
 from penstock.scenario import scenario_of
 from penstock.trace import Trace
+from penstock.verify.lifting import Model
 from penstock.verify.options import VerifyOptions
 from penstock.verify.proof import Proving
 from penstock.verify.temporal import breaks
@@ -19,12 +20,27 @@ from penstock.world.transition import Record
 from penstock.world.world import World
 
 
-def replay_proof(trace: Trace, folder: Path) -> dict[str, Any]:
-    """Run a trace again; return how that went, by the names of the fields of `Replay`."""
+class Lifted(NamedTuple):
+    """The lifted network of a trace, and what was to be proved of it."""
+
+    proving: Proving
+    model: Model
+    loop: int
+    """How many steps at the end of the trace repeat for ever."""
+
+
+def lifted_again(trace: Trace, folder: Path) -> Lifted:
+    """Return the network that a trace of a proof is a run of."""
     given = _details(trace)
     options = VerifyOptions(tuple(given["properties"]), given["mode"], timeouts=given["timeouts"])
     proving = Proving(scenario_of(trace.scenario, folder), options)
-    model = proving.lifted({source: tuple(map(_frame, texts)) for source, texts in given["traffic"].items()})
+    traffic = {source: tuple(map(_frame, texts)) for source, texts in given["traffic"].items()}
+    return Lifted(proving, proving.lifted(traffic), given["loop"])
+
+
+def replay_proof(trace: Trace, folder: Path) -> dict[str, Any]:
+    """Run a trace again; return how that went, by the names of the fields of `Replay`."""
+    proving, model, loop = lifted_again(trace, folder)
     claims = proving.claims(model)
     found: dict[str, Any] = {}
     if trace.verdict is not None:
@@ -51,7 +67,7 @@ def replay_proof(trace: Trace, folder: Path) -> dict[str, Any]:
             return {**found, "records": tuple(records), "diverged": line.number, "difference": difference}
     if claims.temporal:
         path = [line.transition for line in trace.lines]
-        _, broken = breaks(model, claims.temporal[0], claims.vocabulary, path, given["loop"])
+        _, broken = breaks(model, claims.temporal[0], claims.vocabulary, path, loop)
     else:
         broken = watch.broken.get(found.get("property", "")) == found.get("message")
     return {**found, "records": tuple(records), "reproduced": bool(found) and broken}
@@ -65,6 +81,8 @@ def _details(trace: Trace) -> Mapping[str, Any]:
         isinstance(given.get(name), kind) for name, kind in kinds.items()
     ):
         raise PenstockError("The trace does not say what was to be proved: it is damaged.")
+    if not all(isinstance(texts, list) for texts in given["traffic"].values()):
+        raise PenstockError("The trace does not say which packets hosts may send: it is damaged.")
     if not 0 <= given["loop"] <= len(trace.lines):
         raise PenstockError("The trace says that more steps repeat than there are: it is damaged.")
     return given

@@ -12,19 +12,20 @@ experiments do: by its own Definition 3 neither CP2 nor CP3 allows that, and of 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
+from penstock.explore.expand import Plain
 from penstock.explore.interning import WIDTH
 from penstock.explore.search import Bounds, Outcome, Progress, Search, Stop, Violation
 from penstock.properties.base import Property
 from penstock.properties.watch import Watch
 from penstock.verify.abstract_controller import CONTROL, SYNCHRONISE, AbstractController
-from penstock.verify.abstract_host import RECEIVE
+from penstock.verify.abstract_host import RECEIVE, SEND
 from penstock.verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, REPLY
 from penstock.verify.experience import Experience
 from penstock.verify.grounds import Checker
@@ -39,10 +40,16 @@ Method = Literal["mocs", "ample", "kuai", "off", "penstock"]
 MOST_PROGRAMS: Final = 100_000
 """How many states of a program are visited before it is taken to have no end of them."""
 
+_PAUSE: Final = 0.2
+"""How many seconds a search goes on before it looks at the clock again: one step may be thousands."""
+
+_GIVEN: Final = "Hosts send no packets but those given, each any number of times."
+
 _TIMELESS: Final = frozenset({SYNCHRONISE, REPLY})
 """Kinds that may be eager or not whatever else is."""
 
 _WHY: Final = {
+    SEND: "send at once: that a packet is there takes nothing away, and no property sees it come.",
     FORWARD: "fwd at once: a packet that is there sooner takes nothing away, and no property sees it come.",
     MATCH: "match at once: a packet stays where it is and comes to the next place too, unseen by properties.",
     RECEIVE: "recv at once, where no property looks at the host or the packet.",
@@ -66,6 +73,8 @@ class Verification:
     reasons: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     rounds: int = 1
+    plan: int = 0
+    """Which choice of eager steps it was: 0 is the best, and the higher the fewer there are."""
     seconds: float = 0.0
     """How long all rounds took, with the checks between them."""
     diverged: list[str] = field(default_factory=list)
@@ -81,10 +90,12 @@ def verify(
     every_violation: bool = False,
     shortest: bool = True,
     progress: Progress | None = None,
+    plan: int = 0,
 ) -> Verification:
     """Prove properties of a lifted network, or find runs that break them.
 
-    `shortest` has violations found by shortest runs, at the price of some memory.
+    `shortest` has violations found by shortest runs, at the price of some memory.  `plan` says with which
+    choice of eager steps to begin, if the better ones are known not to be allowed.
     """
     bounds = bounds or Bounds()
     kind: Reduction = "ample" if method == "ample" else "off" if method == "off" else "merged"
@@ -95,19 +106,23 @@ def verify(
     while True:
         rounds += 1
         attempt = _Attempt(
-            model, properties, kind, plans[0] - refused, bounds, first_only=not every_violation
+            model, properties, kind, plans[plan] - refused, bounds, first_only=not every_violation
         )
         outcome = attempt.run(shortest=shortest, progress=progress)
         if outcome.violations and not every_violation:
             break
-        objection = _objection(attempt, method)
+        try:
+            objection = _objection(attempt, method)
+        except Stop as stop:
+            attempt.search.finish(str(stop))
+            break
         if objection in _TIMELESS:
             refused |= {objection}
         elif objection:
-            plans = plans[1:]
+            plan += 1
         else:
             break
-    return attempt.result(rounds, time.monotonic() - started)
+    return replace(attempt.result(), rounds=rounds, plan=plan, seconds=time.monotonic() - started)
 
 
 def _plans(method: Method) -> list[frozenset[str]]:
@@ -117,9 +132,9 @@ def _plans(method: Method) -> list[frozenset[str]]:
         case "off":
             return [frozenset()]
         case "kuai":
-            return [frozenset({CONTROL, FORWARD, RECEIVE})]
+            return [frozenset({CONTROL, FORWARD, RECEIVE, MATCH})]
         case "penstock":
-            own = always | {MATCH}
+            own = always | {MATCH, SEND}
             return [own | {CONTROL, ADD}, own | {NOMATCH, ADD}, own | {CONTROL}, own | {NOMATCH}]
         case _:
             return [always | {CONTROL}]
@@ -143,7 +158,7 @@ def _objection(attempt: _Attempt, method: Method) -> str:
     if not eager & {ADD, CONTROL}:
         return ""
     checker = Checker(model, attempt.cells, rules=ADD in eager, confirming=SYNCHRONISE not in eager)
-    if checker.failing(attempt.search.parents):
+    if checker.failing(attempt.search.watching_the_clock(attempt.search.parents)):
         return ADD if ADD in eager else CONTROL
     return ""
 
@@ -170,7 +185,7 @@ class _Attempt:
         self.search.report_to(progress)
         return (breadth_first if shortest else depth_first)(self.search, sleep=False)
 
-    def result(self, rounds: int, seconds: float) -> Verification:
+    def result(self) -> Verification:
         outcome = self.search.outcome
         states, violating = outcome.states, 0
         if outcome.violations:
@@ -191,10 +206,8 @@ class _Attempt:
             violating,
             frozenset(self.reduced.used),
             tuple(_WHY[kind] for kind in _WHY if kind in self.reduced.used),
-            assumptions_of(self.model),
-            rounds,
-            seconds,
-            [each.property for each in outcome.violations if not self._comes_again(each)],
+            (_GIVEN, *assumptions_of(self.model)),
+            diverged=[each.property for each in outcome.violations if not self._comes_again(each)],
         )
 
     def _is_fine(self, state: int) -> bool:
@@ -221,6 +234,7 @@ class _MergedSearch(Search):
         super().__init__(cells, bounds, first_only=first_only, successors=reduced)
         self._reduced = reduced
         self._experience = experience
+        self._next_look = time.monotonic() + _PAUSE
 
     def report_to(self, progress: Progress | None) -> None:
         """Have progress reported."""
@@ -231,6 +245,29 @@ class _MergedSearch(Search):
         super().tick()
         if len(self._experience.programs) >= MOST_PROGRAMS:
             raise Stop(f"{MOST_PROGRAMS:,} states of the program, which may have ever more")
+
+    def plain(self) -> Plain:
+        """Return the function from a state to its successors, which looks at the clock now and then."""
+        successors = self._reduced.plain
+
+        def watched(state: int) -> tuple[list[int], bool]:
+            self._look()
+            return successors(state)
+
+        limited = self.bounds.seconds is not None or self.bounds.memory_mb is not None
+        return watched if limited or self._progress is not None else successors
+
+    def watching_the_clock(self, states: Iterable[int]) -> Iterator[int]:
+        """Yield states, with a look at the clock now and then."""
+        for state in states:
+            self._look()
+            yield state
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + _PAUSE
+            self.tick()
 
     def begin(self) -> tuple[int, int]:
         """Return the first state, eager steps taken, twice: it is its own key."""
@@ -255,7 +292,6 @@ class _MergedSearch(Search):
 def assumptions_of(model: Model) -> tuple[str, ...]:
     """Return what is taken for granted of a lifted network, in words."""
     found = [
-        "Hosts send no packets but those given, each any number of times.",
         "A packet that has come to a switch once may come again at any time.",
         "Links do not fail, sessions stay open, and all switches have joined before.",
         "Rules that have a timeout may vanish at any moment."

@@ -45,13 +45,13 @@ from penstock.symbolic.code.summaries import (
     sinks,
     structs,
 )
-from penstock.symbolic.packets import native_headers, osken_headers
+from penstock.symbolic.packets import frame_calls, native_headers
 from penstock.symbolic.run import Run, lose, unnoticed
 from penstock.symbolic.values.parts import bears, concrete
 
 _LIBRARIES: Final = (
     *(basics, formatting, structs, addresses, netaddr_objects, osken, patterns),
-    *(osken_headers, native_headers),
+    *(frame_calls, native_headers),
 )
 
 

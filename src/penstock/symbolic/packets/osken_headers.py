@@ -33,17 +33,14 @@ from os_ken.lib.packet import (
     vlan,
 )
 
-from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions
 from penstock.symbolic.packets import layouts
-from penstock.symbolic.packets.frames import BLANK_PAYLOAD, NO_PAYLOAD, SymBuffer, SymFrame, buffer
-from penstock.symbolic.packets.headers import digit, input_term, is_value
+from penstock.symbolic.packets.frames import BLANK_PAYLOAD, NO_PAYLOAD, SymFrame
+from penstock.symbolic.packets.headers import input_term, is_value
 from penstock.symbolic.packets.lazy import Work, instance, stand_in
 from penstock.symbolic.run import lose, unnoticed
-from penstock.symbolic.terms import Term, bits, both, const, either, join, shl
+from penstock.symbolic.terms import Term, bits, both, const, either, shl
 from penstock.symbolic.values.escapes import Symbolic
-from penstock.symbolic.values.integers import integer
 from penstock.symbolic.values.parts import concrete
-from penstock.symbolic.values.strings import SymStr
 
 Attributes = Mapping[str, str | Term]
 
@@ -399,61 +396,3 @@ class SymPacket(packet.Packet, Symbolic):  # type: ignore[misc]
 def parse_osken(frame: SymFrame) -> packet.Packet:
     """Return the packet that os-ken would make of a frame, followed."""
     return SymPacket(frame)
-
-
-# Calls that take a frame.
-
-
-def _packet(data: Any = None, protocols: Any = None, parse_cls: Any = ethernet.ethernet) -> Any:
-    if protocols is not None:
-        return PLAIN
-    if isinstance(data, SymBuffer):
-        data = data.frame
-    if isinstance(data, SymFrame) and not data.start and parse_cls is ethernet.ethernet:
-        return parse_osken(data)
-    return UNFOLLOWED
-
-
-def _array(typecode: str, *data: Any) -> Any:
-    """Return an array of a frame's bytes: the frame itself, since who asks only wants to read it."""
-    if typecode == "B" and len(data) == 1 and isinstance(data[0], SymFrame):
-        return data[0]
-    return UNFOLLOWED
-
-
-def _bytearray(*data: Any) -> Any:
-    return buffer(data[0]) if len(data) == 1 and isinstance(data[0], SymFrame) else UNFOLLOWED
-
-
-def _len(data: Any) -> Any:
-    return data.length if isinstance(data, SymFrame) else PLAIN
-
-
-def _str_to_dpid(text: str) -> Any:
-    """Return the number of a datapath that LLDP names."""
-    if not isinstance(text, SymStr):
-        return UNFOLLOWED
-    nibbles = [_nibble(piece) for piece in text.pieces]
-    found = [(nibble, 4) for nibble in nibbles if nibble is not None]
-    if len(found) != 16 or len(nibbles) != 16:
-        return UNFOLLOWED
-    return integer(int(text.plain, 16), join(found))
-
-
-def _nibble(piece: Any) -> Term | None:
-    """Return the four bits that a character writes as a digit."""
-    if isinstance(piece, str):
-        return const(int(piece, 16)) if len(piece) == 1 else None
-    term: Term = piece.term
-    candidates = (part for outer in (term, *term.operands) for part in outer.operands)
-    return next((part for part in candidates if part.high < 16 and digit(part) == term), None)
-
-
-FUNCTIONS: Final[Functions] = {
-    ("os_ken.lib.packet.packet", "Packet"): _packet,
-    ("array", "array"): _array,
-    ("builtins", "bytearray"): _bytearray,
-    ("builtins", "len"): _len,
-    ("os_ken.lib.dpid", "str_to_dpid"): _str_to_dpid,
-}
-"""What to call in place of a function where an argument is followed."""
