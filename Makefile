@@ -6,7 +6,7 @@ BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table
 # `make setup PYTHON=python3.12` chooses the Python that .venv is made with.
 export PYTHON
 
-.PHONY: help setup demo test bench docs clean
+.PHONY: help setup demo test bench docs pictures clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile
@@ -32,6 +32,9 @@ bench: setup  ## run every benchmark, one after another
 docs: setup  ## build the guide into docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build
 	@echo "The guide is in docs/_build/index.html"
+
+pictures: setup  ## make README's pictures from the present code
+	$(BIN)/python tools/screenshots.py
 
 clean:  ## remove .venv and everything else that can be made again
 	rm -rf .venv docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache src/*.egg-info

@@ -24,7 +24,7 @@ from penstock.api import check, fuzz
 from penstock.cli.stepper.app import StepperApp
 from penstock.cli.stepper.model import Run
 from penstock.report.document import report_on
-from penstock.report.serving import page_of
+from penstock.report.page import render
 from penstock.scenario import load_scenario
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -70,7 +70,7 @@ def _fuzzed(folder: Path) -> Path:
 
 
 def _report(run: Path, file: Path) -> Path:
-    file.write_text(page_of(report_on(run)), encoding="utf-8")
+    file.write_text(render(report_on(run).as_json()), encoding="utf-8")
     return file
 
 

@@ -1,0 +1,300 @@
+"""Penstock from Python: `check`, `verify`, `fuzz`, `replay` and `minimize` do what the commands do.
+
+    from penstock.api import check
+
+    result = check("my_app.py", topology="linear,2", seconds=10)
+    print(result.result, [violation.message for violation in result.violations])
+    result.assert_holds()
+
+What is examined is named as on the command line (a `.toml` file, an app's `.py` file, a module), or is a
+`Scenario`.  Keywords are the fields of scenarios (see `fields`) and take the place of what the file says.  A
+violation is a result and raises nothing; `PenstockError` says in one sentence what was wrong with the input.
+Traces are written where the commands write them, unless `output` names another folder.
+
+The functions are not exported from the package `penstock` itself, since the engines' modules have the same
+names there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import fields, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Unpack
+
+from penstock.around import DEFAULT_PROPERTIES, scenario_at
+from penstock.errors import PenstockError
+from penstock.fields import CheckFields, FuzzFields, VerifyFields
+from penstock.fuzz.options import FuzzOptions
+from penstock.report.run_story import Choice, tell_run
+from penstock.report.story import last_line, tell
+from penstock.results import Broken, Minimised, Result, Violation
+from penstock.scenario import Limits, Scenario
+from penstock.trace import Trace, read_trace
+from penstock.verify.options import VerifyOptions
+
+if TYPE_CHECKING:
+    from penstock.check import Finding, Report
+    from penstock.fuzz.fuzzing import Fuzzing
+    from penstock.fuzz.fuzzing import Report as Run
+    from penstock.minimize.reproducing import Attempt
+    from penstock.replay import Replay
+    from penstock.verify.proof import Proof, Refutation
+
+__all__ = [
+    "Broken",
+    "Minimised",
+    "PenstockError",
+    "Result",
+    "Scenario",
+    "Violation",
+    "check",
+    "fuzz",
+    "minimize",
+    "replay",
+    "verify",
+]
+
+Given = Scenario | str | PathLike[str]
+"""What can be examined: a scenario, or the name of its file, of an app's file or of an app's module."""
+
+TRACES: Final = Path("penstock-traces")
+RUNS: Final = Path("penstock-runs")
+
+
+def check(
+    scenario: Given, /, *, output: str | PathLike[str] = TRACES, **given: Unpack[CheckFields]
+) -> Result[Report]:
+    """Search every ordering of a scenario's events."""
+    from penstock.check import check as run
+
+    report = run(_scenario(scenario, given, search=Limits), output=Path(output))
+    outcome = report.outcome
+    return Result(
+        "check",
+        report.scenario.name,
+        outcome.result,
+        tuple(_violation(finding, tell(finding.records)) for finding in report.findings),
+        outcome.result == "exhausted",
+        outcome.seconds,
+        (*outcome.remarks, *(f"{name} never had anything to judge." for name in report.unexercised)),
+        report,
+    )
+
+
+def verify(
+    scenario: Given, /, *, output: str | PathLike[str] = TRACES, **given: Unpack[VerifyFields]
+) -> Result[Proof]:
+    """Prove properties of a scenario for any number of packets, or find a run that breaks one.
+
+    `properties` are formulas, or the names that a proof knows (see `verify.options`).
+    """
+    from penstock.verify.proof import prove
+
+    proof = prove(_scenario(scenario, given, verify=VerifyOptions, search=Limits), output=Path(output))
+    return Result(
+        "verify",
+        proof.scenario.name,
+        proof.result,
+        tuple(_violation(finding, _told_with_loop(finding)) for finding in proof.findings),
+        proof.result == "proved",
+        proof.seconds,
+        (*proof.bounds, *proof.remarks),
+        proof,
+    )
+
+
+def fuzz(
+    scenario: Given,
+    /,
+    *,
+    output: str | PathLike[str] = RUNS,
+    to_end: bool = False,
+    **given: Unpack[FuzzFields],
+) -> Result[Run]:
+    """Run a controller on a network in which things go wrong, up to the first violation that lasts.
+
+    With `to_end` the run goes on after that.  No run is conclusive.
+    """
+    from penstock.fuzz.fuzzing import fuzz as run
+    from penstock.fuzz.invariants import invariants_of
+    from penstock.fuzz.summary import lasting, summary, write_summary
+
+    async def conduct(fuzzing: Fuzzing) -> None:
+        def look(fuzzing: Fuzzing) -> None:
+            if not to_end and any(found.finding.persistent for found in fuzzing.outcome.violations):
+                fuzzing.outcome.stopped_by = "the first violation that lasts"
+
+        await fuzzing.run(look)
+
+    if "seconds" in given:
+        given.setdefault("events", None)
+    chosen = _scenario(scenario, given, fuzz=FuzzOptions)
+    if chosen.properties is DEFAULT_PROPERTIES:
+        chosen = replace(chosen, properties=())
+    running = run(chosen, Path(output), invariants=invariants_of, conduct=conduct, conclude=write_summary)
+    report = _waited_for(running)
+    told = summary(report)
+    story = _told_from(read_trace(report.trace)) if lasting(report) else ""
+    return Result(
+        "fuzz",
+        chosen.name,
+        told["result"],
+        tuple(
+            Violation(found.finding.invariant, found.finding.message, story, report.trace)
+            for found in lasting(report)
+        ),
+        False,
+        report.outcome.seconds,
+        tuple(report.outcome.remarks),
+        report,
+    )
+
+
+def _waited_for(running: Coroutine[Any, Any, Run]) -> Run:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(running)
+    running.close()
+    raise PenstockError(
+        "fuzz has an event loop of its own, and one is running here already: call it by asyncio.to_thread."
+    )
+
+
+def replay(
+    trace: str | PathLike[str], /, *, tries: int = 1, exact: bool = True
+) -> Result[Replay] | Result[Attempt]:
+    """Run a trace, or the folder of a run, again; the result holds its violation if that came again.
+
+    An exact replay ends at the first step that differs from the trace.  Otherwise the inputs of the trace are
+    given again and what follows is followed as far as possible, so that a controller which has changed
+    since is judged by whether it still breaks the property.  With real processes, up to `tries` are made.
+    """
+    from penstock.minimize.script import trace_file
+
+    file = trace_file(Path(trace))
+    recorded = read_trace(file)
+    # Of a proof there are no inputs to give: its packets may come any number of times.
+    return (
+        _replayed(file, recorded, tries)
+        if exact or "verify" in recorded.details
+        else _given_again(file, recorded, tries)
+    )
+
+
+def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
+    from penstock.replay import replay as run
+
+    again = run(file, tries=tries)
+    remarks = () if again.diverged is None else (f"At step {again.diverged}, {again.difference}.",)
+    word = (
+        "reproduced" if again.reproduced else "diverged" if again.diverged is not None else "not reproduced"
+    )
+    found = (again.property, again.message) if again.reproduced else None
+    return Result(
+        "replay", file.name, word, _found_again(file, recorded, found), not remarks, 0.0, remarks, again
+    )
+
+
+def _given_again(file: Path, recorded: Trace, tries: int) -> Result[Attempt]:
+    from penstock.minimize.reproducers import reproducer_of
+    from penstock.minimize.script import script_of
+
+    script = script_of(recorded, file.parent)
+    if script.violation is None:
+        raise PenstockError(f"{file} tells no violation, so there is nothing that could come again.")
+    reproducer = reproducer_of(script)
+    attempt = reproducer.run(script.inputs, tries=tries)
+    remarks = () if attempt.divergence is None else (f"The first difference is at {attempt.divergence}.",)
+    found = (script.violation.invariant, attempt.message) if attempt.reproduced else None
+    return Result(
+        "replay",
+        file.name,
+        "reproduced" if attempt.reproduced else "not reproduced",
+        _found_again(file, recorded, found),
+        reproducer.is_exact,
+        attempt.seconds,
+        remarks,
+        attempt,
+    )
+
+
+def minimize(
+    trace: str | PathLike[str],
+    /,
+    *,
+    output: str | PathLike[str] | None = None,
+    tries: int = 1,
+    invariant: str | None = None,
+    wide: bool = False,
+) -> Minimised:
+    """Find the few inputs of a trace that lead to its violation, and write them down with a test."""
+    from penstock.minimize.ddmin import minimise
+    from penstock.minimize.reproducers import reproducer_of
+    from penstock.minimize.script import load_script, trace_file
+    from penstock.minimize.writing import write_minimal
+
+    file = trace_file(Path(trace))
+    script = load_script(file, invariant=invariant)
+    beside = file.parent if file.name == "trace.jsonl" else file.with_suffix("")
+    folder = beside if output is None else Path(output)
+    reproducer = reproducer_of(script, wide=wide)
+    minimal = minimise(script, reproducer, folder=folder, tries=tries)
+    return Minimised(
+        "" if script.violation is None else script.violation.invariant,
+        minimal.message,
+        tuple(map(str, minimal.inputs)),
+        minimal.original,
+        minimal.replays,
+        minimal.seconds,
+        write_minimal(folder, minimal, reproducer, tries=minimal.tries),
+    )
+
+
+def _scenario(given: Given, changes: Mapping[str, Any], **tables: type) -> Scenario:
+    """Return a scenario with some fields changed; each table takes the changes that its options know."""
+    scenario = given if isinstance(given, Scenario) else scenario_at(Path(given))
+    own = {item.name for item in fields(Scenario)}
+    left = dict(changes)
+    if "verify" in tables and "properties" in left:
+        left["verify"] = {**left.get("verify", scenario.verify), "properties": list(left.pop("properties"))}
+    changed = {name: left.pop(name) for name in list(left) if name in own}
+    for table, options in tables.items():
+        known = {item.name for item in fields(options)} & left.keys()
+        if known:
+            before = changed.get(table, getattr(scenario, table))
+            changed[table] = {**before, **{name: left.pop(name) for name in known}}
+    if left:
+        raise PenstockError(
+            f"{', '.join(map(repr, left))} is no field of a scenario, nor of {', '.join(tables)}."
+        )
+    return replace(scenario, **changed)
+
+
+def _violation(finding: Finding, story: Iterable[str]) -> Violation:
+    lines = (*story, last_line(finding.property, finding.message))
+    return Violation(finding.property, finding.message, "\n".join(lines), finding.trace, finding.confirmed)
+
+
+def _found_again(file: Path, recorded: Trace, found: tuple[str, str] | None) -> tuple[Violation, ...]:
+    """Return the violation of a trace that came again, with the trace's story."""
+    return () if found is None else (Violation(*found, _told_from(recorded), file),)
+
+
+def _told_with_loop(finding: Refutation) -> Iterable[str]:
+    split = len(finding.records) - finding.loop
+    yield from tell(finding.records[:split])
+    if finding.loop:
+        yield "  and then again and again:"
+        yield from tell(finding.records[split:], first=split + 1)
+
+
+def _told_from(trace: Trace) -> str:
+    """Return the story of a trace, without hints on how to be told more."""
+    lines = [line for line in tell_run(trace, Choice()) if not line.startswith("--whole")]
+    if trace.verdict is not None:
+        lines.append(last_line(trace.verdict.property, trace.verdict.message))
+    return "\n".join(lines).rstrip()
