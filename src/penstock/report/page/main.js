@@ -35,11 +35,14 @@
   if (!playback.openAddress())
     store.go(run.broken >= 0 ? run.broken : run.data.live ? run.length - 1 : Math.min(0, run.length - 1));
   Penstock.live.follow(store);
-  // By the second frame the first one has been painted.
+  // When the first frame is painted all checkpoints are made: the first jump is then as quick as others.
   requestAnimationFrame(() =>
-    requestAnimationFrame(() => {
-      performance.mark("penstock-ready");
-      document.documentElement.dataset.ready = "true";
+    setTimeout(() => {
+      store.states.at(run.length - 1);
+      requestAnimationFrame(() => {
+        performance.mark("penstock-ready");
+        document.documentElement.dataset.ready = "true";
+      });
     }),
   );
 })();

@@ -22,41 +22,42 @@ Penstock.minimised = (() => {
     );
   }
 
-  /** Tell which of the inputs were kept; the kept ones are in the same order. */
-  function isKept(before, after) {
+  /** Put the inputs of both together, in order: `[text, isKept]`. What was made simpler counts as kept. */
+  function together(before, after) {
+    const told = [];
     let next = 0;
-    return before.map((text) => {
-      if (next >= after.length || text !== after[next]) return false;
-      next += 1;
-      return true;
-    });
+    for (const text of after) {
+      const found = before.indexOf(text, next);
+      if (found >= 0) {
+        for (const dropped of before.slice(next, found)) told.push([dropped, false]);
+        next = found + 1;
+      }
+      told.push([text, true]);
+    }
+    for (const dropped of before.slice(next)) told.push([dropped, false]);
+    return told;
   }
 
-  function inputs(run, { inputs_before: before, inputs_after: after }) {
-    const kept = isKept(before, after);
-    const item = (text, index) =>
+  function inputs(run, before, after) {
+    const told = together(before, after);
+    const item = ([text, isKept]) =>
       element(
         "li",
-        { class: kept[index] ? "kept" : "dropped" },
-        element("span", { class: "sign", "aria-hidden": "true" }, kept[index] ? "•" : "−"),
-        element("span", { class: "visually-hidden" }, kept[index] ? "kept: " : "dropped: "),
+        { class: isKept ? "kept" : "dropped" },
+        element("span", { class: "sign", "aria-hidden": "true" }, isKept ? "•" : "−"),
+        element("span", { class: "visually-hidden" }, isKept ? "kept: " : "dropped: "),
         element("span", { class: "text" }, run.text(text)),
       );
-    const dropped = before.length - kept.filter(Boolean).length;
-    const list = element("ul", { class: "lines inputs only-kept" }, ...before.map(item));
-    const toggle = element(
-      "button",
-      { type: "button", class: "link", "aria-expanded": "false" },
-      `Show the ${counted(dropped, "input")} that ${dropped === 1 ? "was" : "were"} dropped`,
-    );
+    const dropped = told.filter(([, isKept]) => !isKept).length;
+    const list = element("ul", { class: "lines inputs only-kept" }, ...told.map(item));
+    const more = `Show the ${counted(dropped, "input")} that ${dropped === 1 ? "was" : "were"} dropped`;
+    const toggle = element("button", { type: "button", class: "link", "aria-expanded": "false" }, more);
     toggle.addEventListener("click", () => {
       const hides = list.classList.toggle("only-kept");
       toggle.setAttribute("aria-expanded", String(!hides));
-      toggle.textContent = hides
-        ? `Show the ${counted(dropped, "input")} that were dropped`
-        : "Show only what was kept";
+      toggle.textContent = hides ? more : "Show only what was kept";
     });
-    return [element("h3", {}, "What is needed"), list, dropped ? toggle : null];
+    return [element("h3", {}, "What is needed"), list, dropped ? toggle : null].filter(Boolean);
   }
 
   /** Return the section about a minimisation, or null. */
@@ -81,8 +82,8 @@ Penstock.minimised = (() => {
     if (after)
       card.append(bar("inputs", before.inputs, after.inputs), bar("steps", before.steps, after.steps));
     if (progress && progress.length > 1) card.append(Penstock.plot.steps(progress, "replays", "inputs left"));
-    if (found.inputs_before?.length)
-      card.append(...inputs(run, { inputs_after: [], ...found }).filter(Boolean));
+    if (after && found.inputs_after?.length)
+      card.append(...inputs(run, found.inputs_before ?? [], found.inputs_after));
     return card;
   }
 

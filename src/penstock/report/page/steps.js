@@ -16,6 +16,8 @@ Penstock.StepList = class {
   #extra = 0;
   #frame = 0;
   #rows = new Map();
+  #scroll = 0;
+  #height = 0;
 
   /**
    * @param {HTMLElement} list the element that scrolls
@@ -28,21 +30,26 @@ Penstock.StepList = class {
     this.store = store;
     this.matching = new Set();
     this.#measure();
-    list.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    list.addEventListener(
+      "scroll",
+      () => {
+        this.#scroll = list.scrollTop;
+        this.#fill();
+      },
+      { passive: true },
+    );
     list.addEventListener("click", (event) => {
       const row = event.target.closest(".step");
       if (row) store.go(Number(row.dataset.index));
     });
     new ResizeObserver(() => {
-      this.#draw();
-      this.reveal();
+      this.#height = list.clientHeight;
+      this.#draw(true);
     }).observe(list);
     store.subscribe((changed) => {
       if (changed.has("filter") || changed.has("run") || changed.has("facts")) this.#measure();
-      if (changed.has("step") || changed.has("filter")) {
-        this.#draw();
-        this.reveal();
-      } else this.redraw();
+      if (changed.has("step") || changed.has("filter")) this.#draw(true);
+      else this.redraw();
     });
   }
 
@@ -95,46 +102,44 @@ Penstock.StepList = class {
     return low;
   }
 
-  /** Scroll to the present step if it is out of sight. */
-  reveal() {
+  /** Return how far the list has to be scrolled for the present step to be in sight. */
+  #revealing() {
     const present = Math.max(0, Penstock.filtering.placeOf(this.store.visible, this.store.step));
     const top = this.#topOf(present);
     const bottom = this.#topOf(Math.min(present + 1, this.store.visible.length));
-    const { scrollTop, clientHeight } = this.list;
-    if (clientHeight === 0) return;
-    if (top < scrollTop + 4) this.list.scrollTop = top - Math.min(60, clientHeight / 4);
-    else if (bottom > scrollTop + clientHeight - 4) {
-      const isNear = bottom < scrollTop + clientHeight * 1.6;
-      this.list.scrollTop = isNear
-        ? bottom - clientHeight + Math.min(70, clientHeight / 4)
-        : top - clientHeight / 3;
-    }
-    this.#draw();
+    const height = this.#height;
+    if (top < this.#scroll + 4) return Math.max(0, top - Math.min(60, height / 4));
+    if (bottom <= this.#scroll + height - 4) return this.#scroll;
+    const isNear = bottom < this.#scroll + height * 1.6;
+    return isNear ? bottom - height + Math.min(70, height / 4) : top - height / 3;
   }
 
-  #draw() {
+  /** Make all rows anew. The present one is measured while it is alone, which is quick. */
+  #draw(reveals = false) {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     const { visible } = this.store;
     const present = this.#present;
-    const places = visible.length === 0 ? [] : this.#placesInSight();
-    if (present >= 0 && !places.includes(present)) places.push(present);
-    const rows = new Map(places.map((place) => [place, this.#row(place, place === present)]));
+    const shown = present < 0 ? null : this.#row(present, true);
     const hadFocus = this.space.contains(document.activeElement);
-    this.space.replaceChildren(...rows.values());
+    this.space.replaceChildren(...(shown ? [shown] : []));
     if (hadFocus) this.list.focus({ preventScroll: true });
-    this.#rows = rows;
-    const shown = rows.get(present);
     this.#extra = shown ? shown.offsetHeight - this.#heightOf(visible[present]) : 0;
-    for (const [place, row] of rows) row.style.top = `${this.#topOf(place)}px`;
+    if (shown) shown.style.top = `${this.#topOf(present)}px`;
+    this.#rows = new Map(shown ? [[present, shown]] : []);
     this.space.style.height = `${this.#topOf(visible.length)}px`;
+    if (reveals) {
+      this.list.scrollTop = this.#revealing();
+      this.#scroll = this.list.scrollTop;
+    }
     this.list.setAttribute("aria-activedescendant", shown ? shown.id : "");
+    this.#fill();
   }
 
   /** Scrolling brings rows into sight and takes others out; those that stay are left alone. */
-  #scrolled() {
+  #fill() {
     const present = this.#present;
-    const wanted = new Set(this.store.visible.length === 0 ? [] : this.#placesInSight());
+    const wanted = this.#placesInSight();
     for (const [place, row] of this.#rows) {
       if (wanted.has(place) || place === present) continue;
       row.remove();
@@ -142,18 +147,30 @@ Penstock.StepList = class {
     }
     for (const place of wanted) {
       if (this.#rows.has(place)) continue;
-      const row = this.#row(place, place === present);
+      const row = this.#row(place, false);
       row.style.top = `${this.#topOf(place)}px`;
       this.#rows.set(place, row);
-      this.space.append(row);
+    }
+    this.#putInOrder();
+  }
+
+  /** Screen readers take rows in the order of the page; those that are in their place are not moved. */
+  #putInOrder() {
+    let before = null;
+    for (const [, row] of [...this.#rows].sort(([one], [other]) => one - other)) {
+      if (row.parentElement !== this.space || row.previousElementSibling !== before) {
+        if (before === null) this.space.prepend(row);
+        else before.after(row);
+      }
+      before = row;
     }
   }
 
   #placesInSight() {
-    const { scrollTop, clientHeight } = this.list;
-    const first = this.#placeAt(scrollTop - Penstock.StepList.MARGIN);
-    const last = this.#placeAt(scrollTop + clientHeight + Penstock.StepList.MARGIN);
-    return Array.from({ length: last - first + 1 }, (_, offset) => first + offset);
+    if (this.store.visible.length === 0) return new Set();
+    const first = this.#placeAt(this.#scroll - Penstock.StepList.MARGIN);
+    const last = this.#placeAt(this.#scroll + this.#height + Penstock.StepList.MARGIN);
+    return new Set(Array.from({ length: last - first + 1 }, (_, offset) => first + offset));
   }
 
   #row(place, isCurrent) {
