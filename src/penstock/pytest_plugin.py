@@ -232,7 +232,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show what was found as its story, and bad input as its sentence, without a Python traceback."""
     error = call.excinfo.value if call.excinfo is not None else None
-    text = None if error is None else _text_of(error, ours=item.get_closest_marker(MARKER) is not None)
+    text = None if error is None else _text_of(error, ours=_is_ours(item))
     if error is not None and text is not None:
         _cut(error)
         # They come out with the report of the teardown, which is the one that JUnit's format is made of.
@@ -250,12 +250,17 @@ def _text_of(error: BaseException, *, ours: bool) -> str | None:
     """Return how an error is shown; None if that is for pytest to decide."""
     if isinstance(error, Broken):
         return str(error)
-    if isinstance(error, PenstockError):
+    if ours and isinstance(error, PenstockError):
         # A property of the user's that raised has the place in its code with it.
         return f"{error}\n\n{getattr(error, 'traceback', '')}".rstrip()
     if ours and _entrance(error.__traceback__) is not None:
         return "".join(traceback.format_exception(error))
     return None
+
+
+def _is_ours(item: pytest.Item) -> bool:
+    """Tell whether a test has Penstock look for something, rather than testing Penstock."""
+    return item.get_closest_marker(MARKER) is not None or MARKER in getattr(item, "fixturenames", ())
 
 
 def _entrance(place: TracebackType | None) -> TracebackType | None:

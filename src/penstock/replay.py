@@ -145,6 +145,8 @@ def _difference(recorded: Path, again: Path, end: int | None) -> tuple[int | Non
             if one == other and one:
                 compared += 1
                 continue
+            if one and not one.endswith("\n"):
+                break  # the trace was cut short here
             number = json.loads(one or other).get("step", compared + 1)
             if end is not None and number > end:
                 break

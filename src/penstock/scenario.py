@@ -166,7 +166,16 @@ def load_scenario(path: Path) -> Scenario:
         raise PenstockError(f"{path} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PenstockError(f"{path.name} is no TOML file: {error}.") from None
-    return scenario_of({"name": path.stem, **table}, path.parent)
+    folder = path.parent / _folder_in(table)
+    return scenario_of({"name": path.stem, **table}, folder)
+
+
+def _folder_in(table: dict[str, Any]) -> str:
+    """Take out of a table where the files are that it names, seen from its own; mostly they are beside it."""
+    folder = table.pop("folder", "")
+    if not isinstance(folder, str):
+        raise PenstockError(f'folder = {folder!r} in the scenario is no path: write folder = "..".')
+    return folder
 
 
 def scenario_of(table: Table, folder: Path) -> Scenario:

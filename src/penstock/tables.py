@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -36,6 +39,35 @@ def refuse_unknown(table: Table, known: Sequence[str], where: str) -> None:
 def with_tuples(table: Table) -> dict[str, Any]:
     """Return a table with its lists made unchangeable."""
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def toml_of(table: Table) -> str:
+    """Return plain data as TOML; nothing stands for a value that is left out."""
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lines = [
+        f"{_key(key)} = {_toml(value)}"
+        for key, value in table.items()
+        if key not in tables and value is not None
+    ]
+    for name, inner in tables.items():
+        lines += ["", f"[{_key(name)}]"]
+        lines += [f"{_key(key)} = {_toml(value)}" for key, value in inner.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = (f"{_key(key)} = {_toml(each)}" for key, each in value.items() if each is not None)
+        return f"{{{', '.join(inner)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name).replace("\x7f", "\\u007f")
 
 
 def plain(value: Any) -> Any:

@@ -53,7 +53,10 @@ def test_a_run_without_a_violation_goes_alike(tmp_path: Path) -> None:
 
 def test_the_minimal_sequence_is_written_to_be_read_and_replayed(minimal: Path) -> None:
     assert len((minimal / "inputs.txt").read_text().splitlines()) == 2
-    assert json.loads((minimal / "scenario.json").read_text())["controller"]
+    again = str(minimal / "again")
+    status, printed = penstock("fuzz", str(minimal / "scenario.toml"), "-o", again, "--json")
+    found = json.loads(printed)
+    assert (status, found["stopped_by"]) == (1, "the first violation that lasts")
     summary = json.loads((minimal / "summary.json").read_text())
     assert summary["size"] == 2 and summary["property"] == "BlackHoleFreedom"
     status, printed = penstock("replay", str(minimal))

@@ -5,19 +5,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from minimize_lab import long_walk
+from minimize_lab import long_walk, moving_hosts
 
 from penstock.errors import PenstockError
+from penstock.fuzz.building import build_setting
 from penstock.minimize.check_replay import CheckReproducer
-from penstock.minimize.ddmin import minimise
+from penstock.minimize.ddmin import NotReproducedError, minimise
+from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.progress import FILE, Progress
 from penstock.minimize.reproducing import Attempt
-from penstock.minimize.script import load_script
+from penstock.minimize.script import Cue, load_script
 from penstock.minimize.writing import write_minimal
 
 LIMIT_S = 60
@@ -94,6 +97,45 @@ def test_every_prefix_of_the_answers_leads_to_the_same_end(trace: Path, tmp_path
         assert again.resumed <= whole.replays
         assert (folder / FILE).read_bytes().count(b"\n") == written.count(b"\n")
     assert again.resumed == whole.replays
+
+
+class Timed(LiveReproducer):
+    """Stands for processes whose violation comes with two of the inputs, and only if silence is kept."""
+
+    def _played(self, inputs: Sequence[Cue], recorder: Any, short: bool, *, patient: bool = False) -> Attempt:
+        needed = {cue.line for cue in self.script.inputs[3:30:20]}
+        return Attempt(reproduced=not short and needed <= {cue.line for cue in inputs})
+
+
+def test_what_was_learnt_about_time_is_learnt_again(tmp_path: Path) -> None:
+    script = load_script(moving_hosts(tmp_path / "run"))
+    setting = build_setting(script.scenario)
+    whole = minimise(script, Timed(script, setting=setting), folder=tmp_path, simplify=False)
+    assert whole.size == 2
+    written = (tmp_path / FILE).read_bytes().splitlines(keepends=True)
+    (tmp_path / FILE).write_bytes(b"".join(written[:5]))
+    again = minimise(script, Timed(script, setting=setting), folder=tmp_path, simplify=False)
+    assert again.resumed == 4
+    assert again.inputs == whole.inputs
+
+
+class Fickle(Timed):
+    """Stands for processes that do not show their violation the first time."""
+
+    shows = False
+
+    def _played(self, inputs: Sequence[Cue], recorder: Any, short: bool, *, patient: bool = False) -> Attempt:
+        attempt = super()._played(inputs, recorder, short, patient=patient)
+        return attempt if self.shows else replace(attempt, reproduced=False)
+
+
+def test_what_was_not_reproduced_may_be_when_it_is_tried_again(tmp_path: Path) -> None:
+    script = load_script(moving_hosts(tmp_path / "run"))
+    reproducer = Fickle(script, setting=build_setting(script.scenario))
+    with pytest.raises(NotReproducedError):
+        minimise(script, reproducer, folder=tmp_path, simplify=False)
+    reproducer.shows = True
+    assert minimise(script, reproducer, folder=tmp_path, simplify=False).size == 2
 
 
 def test_answers_about_another_trace_are_not_used(tmp_path: Path) -> None:

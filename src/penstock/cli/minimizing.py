@@ -15,7 +15,7 @@ import click
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
 from penstock.errors import PenstockError
 from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
-from penstock.minimize.ddmin import Minimal, NotReproducedError, minimise
+from penstock.minimize.ddmin import Minimal, NotReproducedError, conditions, minimise
 from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.parallel import minimise_in_parallel
 from penstock.minimize.progress import FILE, Progress, Step, Watcher
@@ -115,7 +115,8 @@ def run_minimize(
             if shortest:
                 from penstock.minimize.shortest import shortest as search
 
-                minimal = search(minimal, reproducer, progress=Progress(script.digest(), folder, watch))
+                answers = Progress(conditions(script, tries, origin.terms), folder, watch)
+                minimal = search(minimal, reproducer, progress=answers)
     except NotReproducedError as error:
         click.echo(json.dumps({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
         return NOT_REPRODUCED
@@ -133,7 +134,14 @@ def _minimised(
     origin: Origin, script: Script, crew: Crew | None, watch: Watcher, folder: Path, tries: int
 ) -> Minimal:
     if crew is None:
-        return minimise(script, origin.reproducer(script), progress=watch, folder=folder, tries=tries)
+        return minimise(
+            script,
+            origin.reproducer(script),
+            progress=watch,
+            folder=folder,
+            tries=tries,
+            terms=origin.terms,
+        )
     return minimise_in_parallel(origin, crew, progress=watch, folder=folder, tries=tries)
 
 

@@ -25,6 +25,7 @@ from penstock.fuzz.generator import Generator
 from penstock.fuzz.inputs import Check, Fault, Input, Wait
 from penstock.fuzz.judging import Finding, Invariant, Mishaps, Properties
 from penstock.fuzz.recorder import Recorder
+from penstock.fuzz.scripted import ScriptedInputs, Source
 from penstock.fuzz.stage import Stage
 from penstock.fuzz.virtual import VirtualStage
 from penstock.scenario import Scenario
@@ -77,7 +78,7 @@ class Outcome:
 class Fuzzing:
     """One fuzzing run, which may be stopped between inputs and gone on with."""
 
-    def __init__(self, stage: Stage, generator: Generator, invariants: Sequence[Invariant] = ()) -> None:
+    def __init__(self, stage: Stage, generator: Source, invariants: Sequence[Invariant] = ()) -> None:
         self.stage = stage
         self.generator = generator
         self.options = stage.setting.options
@@ -106,6 +107,8 @@ class Fuzzing:
             return "the user"
         if self.outcome.stopped_by:
             return self.outcome.stopped_by
+        if self.generator.is_over:
+            return "the end of its inputs"
         if self.options.events is not None and self.outcome.inputs >= self.options.events:
             return "the number of events"
         if self.options.seconds is not None and self.outcome.seconds >= self.options.seconds:
@@ -220,7 +223,9 @@ async def fuzz(
     stage = stage_of(setting, folder)
     watched = [Properties(stage.world, setting.properties)] if setting.properties else []
     made = invariants(stage) if invariants is not None else ()
-    fuzzing = Fuzzing(stage, Generator(setting, setting.options.seed), (*watched, *made))
+    written = setting.options.inputs
+    source = ScriptedInputs(written) if written else Generator(setting, setting.options.seed)
+    fuzzing = Fuzzing(stage, source, (*watched, *made))
     thresholds = gc.get_threshold()
     # The values that runs are made of hardly ever refer to each other in circles.
     gc.set_threshold(_GARBAGE, *thresholds[1:])

@@ -97,6 +97,9 @@ class Generator:
         self._makers = [makers[kind] for kind in setting.rates]
         self._weights = list(accumulate(setting.rates.values()))
 
+    is_over: Final = False
+    """There is always something that can go wrong."""
+
     def next(self, possible: Possible) -> Input:
         """Return what to do next."""
         weights, random = self._weights, self._random.random

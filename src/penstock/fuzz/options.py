@@ -28,7 +28,9 @@ class FuzzOptions:
     `file.py:function`.  `after_crash` says what follows on a handler that raised: the program goes on
     (as os-ken would), is restarted, or the run ends.  One that hangs is restarted, or the run ends.
     A run whose trace has grown to about `trace_mb` (millions of bytes) ends there.
-    `listen` has switches answer calls of `ovs-ofctl` and the like, `{s1 = "ptcp:6654"}`.
+    `listen` has switches answer calls of `ovs-ofctl` and the like, `{s1 = "ptcp:6654"}`.  `inputs` are
+    the inputs of the run in order, in place of drawn ones, each as the console takes it; the run ends
+    with the last.
     """
 
     seed: int = 1
@@ -47,6 +49,7 @@ class FuzzOptions:
     policy: str | None = None
     after_crash: Literal["continue", "restart", "stop"] = "continue"
     listen: Mapping[str, str] = field(default_factory=dict)
+    inputs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -67,7 +70,9 @@ class FuzzOptions:
                 raise PenstockError(f"{name} = {number!r} in [fuzz] is no whole number{wanted}.")
         if self.seconds is not None and (type(self.seconds) not in (int, float) or not self.seconds > 0):
             raise PenstockError(f"seconds = {self.seconds!r} in [fuzz] is no time: give a number above 0.")
-        if self.events is None and self.seconds is None:
+        if isinstance(self.inputs, str) or not all(isinstance(text, str) for text in self.inputs):
+            raise PenstockError('inputs in [fuzz] is no list of texts: write inputs = ["send h1 h2 ping 1"].')
+        if self.events is None and self.seconds is None and not self.inputs:
             raise PenstockError("A run of [fuzz] needs an end: give events or seconds.")
         if self.order not in ("fifo", "random"):
             raise PenstockError(f"order = {self.order!r} in [fuzz] is unknown: use 'fifo' or 'random'.")

@@ -87,6 +87,11 @@ class NotReproducedError(PenstockError):
         return type(self), (self.attempt,)
 
 
+def conditions(script: Script, tries: int, terms: str = "") -> str:
+    """Return what answers are kept under: all that they depend on."""
+    return f"{script.digest()} {tries} {terms}".rstrip()
+
+
 def minimise(
     script: Script,
     reproducer: Reproducer,
@@ -96,16 +101,18 @@ def minimise(
     tries: int = 1,
     simplify: bool = True,
     confidence: float = 0.95,
+    terms: str = "",
 ) -> Minimal:
     """Return a 1-minimal sequence of a script's inputs that still leads to its violation.
 
     `progress` is told of each replay.  With a folder, answers are kept there, and a minimisation that was
     killed goes on with those it has.  Where replays are not exact, each sequence is tried up to `tries`
     times, but no oftener than it takes to see, with a `confidence`, what all inputs show by chance.
+    `terms` is what else the answers depend on: those that were kept under others are not used.
     """
     if script.violation is None:
         raise PenstockError("The trace tells no violation that lasts, so there is nothing to minimise.")
-    kept = Progress(script.digest(), folder, progress)
+    kept = Progress(conditions(script, tries, terms), folder, progress)
     try:
         return _minimised(script, reproducer, kept, tries, confidence, simplify=simplify)
     except UnkeptError as error:
@@ -117,6 +124,11 @@ def _minimised(
 ) -> Minimal:
     trials = Trials(reproducer, kept, tries)
     first = trials.attempt(script, script.inputs)
+    if kept.resumed and not reproducer.is_exact:
+        # What a replay teaches about time is in no file, and all inputs teach the most.  Besides, what did
+        # not come then may come now.
+        again = reproducer.run(script.inputs, tries=tries)
+        first = first if first.reproduced else again
     if not first.reproduced:
         raise NotReproducedError(first)
     chance = 1.0 if reproducer.is_exact or tries == 1 else _chance(script, trials, confidence)
@@ -133,7 +145,7 @@ def _minimised(
     return Minimal(
         found.script,
         found.inputs,
-        last.message,
+        last.message or first.message,
         len(script.inputs),
         kept.replays,
         kept.seconds,

@@ -90,7 +90,14 @@ def minimise_in_parallel(
             """Minimise with the answers of earlier runs, and keep none."""
             if known is not None:
                 shutil.copyfile(known, memory / FILE)
-            minimise(script, reproducer, folder=memory if known else None, tries=tries, simplify=simplify)
+            minimise(
+                script,
+                reproducer,
+                folder=memory if known else None,
+                tries=tries,
+                simplify=simplify,
+                terms=origin.terms,
+            )
 
         speculation = _Speculation(origin, script, crew, dream)
         found = minimise(
@@ -100,6 +107,7 @@ def minimise_in_parallel(
             folder=folder,
             tries=tries,
             simplify=simplify,
+            terms=origin.terms,
         )
     if report is not None:
         report(speculation.work())

@@ -4,7 +4,8 @@ A 1-minimal sequence need not be a shortest one.  Replays in process being exact
 sequences with fewer inputs than the known one are tried, shorter ones first, so that the first that leads
 to the violation is a shortest.  What that proves has three bounds, and the proof says them:
 
-- the inputs are those of the trace, or of the known sequence, in the order of the trace;
+- the inputs are those of the trace, or of the known sequence, in the order of the trace, without those that
+  only ask for a look at the invariants;
 - in between, everything arrives, or the internal events happen in the recorded order: both are tried;
 - the violation is the same one.
 
@@ -44,7 +45,12 @@ def shortest(
     for size in range(minimal.size):
         for candidate in _of_size(script, size):
             if tried >= most:
-                return replace(minimal, proof=_not_all(size, minimal.size, tried))
+                return replace(
+                    minimal,
+                    replays=minimal.replays + tried,
+                    seconds=minimal.seconds + books.seconds,
+                    proof=_not_all(size, minimal.size, tried),
+                )
             tried += 1
             if trials.passes(candidate):
                 found = trials.attempt(candidate.script, candidate.inputs)
@@ -87,7 +93,8 @@ def _look(some: Sequence[Cue]) -> tuple[tuple[str, int], ...]:
 
 def _proof(size: int, tried: int) -> str:
     return (
-        f"No sequence of fewer than {size} of the recorded inputs, in their order, leads to this violation, "
+        f"No sequence of fewer than {size} of the recorded inputs (other than checks), in their order, leads "
+        f"to this violation, "
         f"neither if everything arrives in between nor in the recorded order of events: all were tried, "
         f"in {tried:,} replays."
     )

@@ -58,6 +58,11 @@ class Origin:
         """Return the origin of the script of a trace, or of the folder of a run."""
         return Origin(str(trace_file(trace).absolute()), invariant, wide, waiting)
 
+    @property
+    def terms(self) -> str:
+        """What answers depend on besides the script."""
+        return f"{'wide ' if self.wide else ''}{self.waiting if self.waiting != USUAL else ''}".rstrip()
+
     def script(self) -> Script:
         """Read the script."""
         return load_script(Path(self.trace), invariant=self.invariant)

@@ -2,7 +2,7 @@
 
 <folder>/progress.jsonl           every answer so far; with it a minimisation that was killed goes on
 <folder>/minimal/trace.jsonl      the run of the few inputs, to be replayed, shown or minimised again
-<folder>/minimal/scenario.json    the scenario, as plain data
+<folder>/minimal/scenario.toml    the scenario with the inputs, to be run by `penstock fuzz`
 <folder>/minimal/inputs.txt       the inputs, as they can be typed
 <folder>/minimal/summary.json     what it took
 <folder>/minimal/test_<bug>.py    a pytest test that fails until the controller is mended
@@ -22,6 +22,7 @@ from penstock.minimize.ddmin import Minimal
 from penstock.minimize.identity import bug_of
 from penstock.minimize.progress import FILE
 from penstock.minimize.reproducing import Reproducer
+from penstock.tables import toml_of
 
 FOLDER: Final = "minimal"
 
@@ -50,7 +51,7 @@ def write_minimal(folder: Path, minimal: Minimal, reproducer: Reproducer, *, tri
         into.mkdir(parents=True, exist_ok=True)
         player = reproducer.with_script(minimal.script)
         _record(player, minimal, into / "trace.jsonl", tries)
-        _write(into / "scenario.json", json.dumps(minimal.script.scenario.table(), indent=2))
+        _write(into / "scenario.toml", scenario_text(minimal, into).rstrip())
         _write(into / "inputs.txt", "\n".join(map(str, minimal.inputs)))
         _write(into / "summary.json", json.dumps(summary(minimal), indent=2))
         for old in into.glob("test_*.py"):
@@ -59,6 +60,22 @@ def write_minimal(folder: Path, minimal: Minimal, reproducer: Reproducer, *, tri
     except OSError as error:
         raise PenstockError(f"The minimal sequence cannot be written to {into}: {error.strerror}.") from None
     return into
+
+
+def scenario_text(minimal: Minimal, into: Path) -> str:
+    """Return a scenario that has nothing happen but the inputs; `into` is the folder that it is for."""
+    script = minimal.script
+    table = script.scenario.table()
+    files = os.path.relpath(script.scenario.folder.resolve(), into.resolve())
+    if script.engine == "check":
+        about = "# A search of this scenario meets the violation; trace.jsonl has the steps."
+    else:
+        inputs = [str(cue) for cue in minimal.inputs]
+        table["fuzz"] = {**table.get("fuzz", {}), "inputs": inputs, "deliveries": 0}
+        about = "# `penstock fuzz` does these inputs and no others; everything arrives in between."
+        if minimal.internal:
+            about += "\n# The violation wants another order, which is in trace.jsonl: replay that."
+    return f"{about}\n{toml_of({'folder': files, **table})}"
 
 
 def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> None:
