@@ -84,3 +84,5 @@ class FuzzFields(ScenarioFields, total=False):
     policy: str | None
     after_crash: Literal["continue", "restart", "stop"]
     listen: Mapping[str, str]
+    inputs: Sequence[str]
+    masks: Sequence[str]

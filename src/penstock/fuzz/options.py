@@ -30,7 +30,7 @@ class FuzzOptions:
     A run whose trace has grown to about `trace_mb` (millions of bytes) ends there.
     `listen` has switches answer calls of `ovs-ofctl` and the like, `{s1 = "ptcp:6654"}`.  `inputs` are
     the inputs of the run in order, in place of drawn ones, each as the console takes it; the run ends
-    with the last.
+    with the last.  `masks` names values that replays need not agree in, as `role` in `role=slave`.
     """
 
     seed: int = 1
@@ -50,6 +50,7 @@ class FuzzOptions:
     after_crash: Literal["continue", "restart", "stop"] = "continue"
     listen: Mapping[str, str] = field(default_factory=dict)
     inputs: Sequence[str] = ()
+    masks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -70,8 +71,10 @@ class FuzzOptions:
                 raise PenstockError(f"{name} = {number!r} in [fuzz] is no whole number{wanted}.")
         if self.seconds is not None and (type(self.seconds) not in (int, float) or not self.seconds > 0):
             raise PenstockError(f"seconds = {self.seconds!r} in [fuzz] is no time: give a number above 0.")
-        if isinstance(self.inputs, str) or not all(isinstance(text, str) for text in self.inputs):
-            raise PenstockError('inputs in [fuzz] is no list of texts: write inputs = ["send h1 h2 ping 1"].')
+        for name, example in (("inputs", "send h1 h2 ping 1"), ("masks", "role")):
+            texts = getattr(self, name)
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+                raise PenstockError(f'{name} in [fuzz] is no list of texts: write {name} = ["{example}"].')
         if self.events is None and self.seconds is None and not self.inputs:
             raise PenstockError("A run of [fuzz] needs an end: give events or seconds.")
         if self.order not in ("fifo", "random"):

@@ -10,6 +10,7 @@ what a worker is in the middle of when we stop, it still ends.
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +22,7 @@ from typing import Any, Final, Protocol
 
 from penstock.errors import PenstockError
 from penstock.fuzz.building import build_setting
+from penstock.fuzz.options import HIGHEST_PORT
 from penstock.minimize.script import Script
 from penstock.minimize.worker import CALL_OFF, Answer, Task, hire
 
@@ -192,6 +194,23 @@ def play_apart(task: Task) -> Answer:
         return answer
 
 
+def _knock(address: str) -> None:
+    """Refuse an address at which nobody answers; a client of Dask that gives up prints a traceback."""
+    place = address.removeprefix("tcp://")
+    if "://" in place:
+        return  # another kind of connection, of which only Dask knows
+    host, _, port = place.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > HIGHEST_PORT:
+        raise PenstockError(f"{address} is no scheduler's address: write it as tcp://127.0.0.1:8786.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECTING_S).close()
+    except OSError as error:
+        raise PenstockError(
+            f"No Dask scheduler answers at {address} ({error.strerror or error}): "
+            f"start one with `dask scheduler`."
+        ) from None
+
+
 class DaskCrew:
     """The workers of a Dask cluster."""
 
@@ -201,6 +220,7 @@ class DaskCrew:
         except ImportError:
             raise PenstockError("A cluster needs Dask: install penstock[cluster].") from None
         self._dask = dask
+        _knock(address)
         try:
             self._client = dask.Client(address, timeout=_CONNECTING_S, set_as_default=False)
         except (OSError, ValueError) as error:

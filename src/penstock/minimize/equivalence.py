@@ -5,13 +5,13 @@ numbers out of a text; two events with the same masked text are functionally equ
 Table 4.1: transaction ids, cookies, buffer ids, statistics; of log lines the parameters).  What a mask
 hides, no replay can insist on, so bugs that lie in masked values alone are beyond it.
 
-The texts of a trace leave most of these values out already.  `MASKS` may be added to.
+The texts of a trace leave most of these values out already.  A scenario may name more: `[fuzz] masks`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -29,23 +29,24 @@ MASKS: Final[list[Mask]] = [
 _PARAMETERS: Final = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^']*'|\"[^\"]*\"")
 
 
-def add_mask(pattern: str, instead: str = "…") -> Callable[[], None]:
-    """Have one more thing masked from now on; call what is returned to have it no longer."""
-    mask = (re.compile(pattern), instead)
-    MASKS.append(mask)
+_OF_THE_SCENARIO: Final[list[Mask]] = []
+
+
+def mask_values_of(names: Sequence[str]) -> None:
+    """Have the values of some names masked as well (`role` in `role=slave`), and no longer others' before.
+
+    They are names and not patterns, since a trace may come from a stranger and some patterns never end.
+    """
+    _OF_THE_SCENARIO[:] = [
+        (re.compile(rf"\b({re.escape(name)})([ =:])[^\s,;()\[\]]+"), r"\1\2…") for name in names
+    ]
     masked.cache_clear()
-
-    def undo() -> None:
-        MASKS.remove(mask)
-        masked.cache_clear()
-
-    return undo
 
 
 @lru_cache(maxsize=50_000)
 def masked(text: str) -> str:
     """Return a text of a transition or message without what may differ between equivalent ones."""
-    for pattern, instead in MASKS:
+    for pattern, instead in (*MASKS, *_OF_THE_SCENARIO):
         text = pattern.sub(instead, text)
     return text
 

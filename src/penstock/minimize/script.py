@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from penstock.errors import PenstockError
 from penstock.fuzz.inputs import Input, Wait, input_of
-from penstock.minimize.equivalence import masked, masked_log
+from penstock.minimize.equivalence import mask_values_of, masked, masked_log
 from penstock.scenario import Scenario, scenario_of
 from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
 from penstock.world.channels import CHANNEL_FAULTS
@@ -199,6 +199,7 @@ def script_of(
     """
     scenario = scenario_of(trace.scenario, base / trace.folder)
     if is_fuzzed(trace):
+        mask_values_of(scenario.fuzzing().masks)
         script = _Fuzzed(trace, _chosen(trace, line, invariant)).script(scenario)
     else:
         verdict = trace.verdict
