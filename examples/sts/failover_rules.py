@@ -38,7 +38,8 @@ class LedRulesLeadSomewhere(Property):
             for entry in entries:
                 for port in _outputs(entry):
                     if port in states[name].ports and not states[name].ports[port].usable:
-                        raise Violated(f"{name} is led but sends packets to a dead port: {entry}.")
+                        broken = "The network is led but sends packets to a dead port"
+                        raise Violated(f"{broken}: {name} has {entry}.")
         return judged
 
 

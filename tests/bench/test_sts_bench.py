@@ -11,6 +11,7 @@ import pytest
 from bench.sts_cases import CASES, LIVE
 
 from bench import sts_cases, sts_dice, sts_retries
+from penstock.errors import PenstockError
 from penstock.minimize.virtual_replay import VirtualReproducer
 
 
@@ -19,16 +20,20 @@ def row(case: str, **changes: Any) -> sts_cases.Row:
     paper = CASES[case]
     good = sts_cases.Row(
         case,
-        "in process",
+        "app.py",
+        sts_cases.VIRTUAL,
         paper.inputs,
         paper.size,
         10,
         59.9,
+        30.0,
         paper.inputs,
         paper.size,
         paper.seconds,
         "it is broken",
         ("fail s1-s2",),
+        is_minimal=True,
+        is_clean=True,
     )
     return replace(good, **changes)
 
@@ -57,7 +62,9 @@ def test_rows_as_good_as_the_papers_are_right() -> None:
     [
         ({"size": 3}, "3 inputs are more than the paper's 2"),
         ({"inputs": 35}, "35 inputs, fewer than the paper's 36"),
-        ({"seconds": 60.0}, "60.0 s to minimise"),
+        ({"seconds": 60.0}, "60.0 s to minimise (30.0 s on the processor)"),
+        ({"is_minimal": False}, "can be left out too"),
+        ({"is_clean": False}, "without the bug there is a violation all the same"),
     ],
 )
 def test_what_is_worse_than_it_must_be_is_said(changes: dict[str, Any], said: str) -> None:
@@ -66,9 +73,46 @@ def test_what_is_worse_than_it_must_be_is_said(changes: dict[str, Any], said: st
 
 
 def test_real_processes_may_take_their_time() -> None:
-    live = row("loop_after_recovery", controller="processes over TCP", seconds=500.0, inputs=1)
+    live = row("loop_after_recovery", mode=sts_cases.OVER_TCP, seconds=500.0, inputs=1)
+    live = replace(live, is_minimal=None, is_clean=None)
     assert list(sts_cases.faults([live])) == []
     assert len(LIVE) == 5
+
+
+def test_a_larger_result_from_real_processes_is_said_too() -> None:
+    (fault,) = sts_cases.faults([row("loop_after_recovery", mode=sts_cases.OVER_TCP, size=3)])
+    assert "loop_after_recovery (live): 3 inputs" in fault
+
+
+def test_a_case_without_a_live_run_cannot_be_asked_for_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        sts_cases.main(["--live", "--only", "memory_leak"])
+    assert "memory_leak is not among the live cases" in capsys.readouterr().err
+
+
+def test_a_case_that_cannot_be_minimised_does_not_hide_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(_: object, case: str, **__: object) -> sts_cases.Row:
+        if case == "failover":
+            raise PenstockError("It was not reproduced.")
+        return row(case)
+
+    monkeypatch.setattr(sts_cases, "separately", measured)
+    assert sts_cases.main(["--json"]) == 1
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)["rows"]) == len(CASES) - 1
+    assert printed.err == "failover: It was not reproduced.\n"
+
+
+def test_a_sequence_with_an_idle_input_is_not_minimal(tmp_path: Path) -> None:
+    script, minimal = sts_cases.minimised(
+        "overlapping_entries", sts_cases.fuzzed(sts_cases.scenario_of("overlapping_entries"), tmp_path)
+    )
+    assert sts_cases.is_minimal("overlapping_entries", minimal)
+    assert not sts_cases.is_minimal(
+        "overlapping_entries", replace(minimal, script=script, inputs=script.inputs)
+    )
 
 
 def test_a_case_is_measured_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,6 +122,8 @@ def test_a_case_is_measured_and_printed(capsys: pytest.CaptureFixture[str]) -> N
     assert (found["size"], found["paper_size"]) == (2, 2)
     assert found["inputs"] >= found["paper_inputs"] == 27
     assert found["replays"] > 2
+    assert (found["mode"], found["is_minimal"], found["is_clean"]) == ("virtual", True, True)
+    assert found["controller"] == "switching.py:LearningApp + overlapping_entries.py"
     assert [text.split()[0] for text in found["sequence"]] == ["send", "send"]
 
 
