@@ -139,6 +139,8 @@ class AbstractController:
     def receive(self, state: ControllerQueues, port: Port, message: Any) -> Step:
         """Take a message that is no queue's, such as an error, as the program does."""
         step = self.inner.receive(state.inner, port, message)
+        self._experience.others = True
+        self._experience.programs |= {state.inner, step.state}
         return step._replace(state=replace(state, inner=step.state))
 
     def collect(self, state: ControllerQueues, port: Port, message: Any) -> Hashable | None:

@@ -2,11 +2,14 @@
 
 A formula compares fields of packets with constants, with addresses of hosts, or with one another.  Each
 comparison is one condition.  Where packets agree on all of them, the formula says the same of them.
+
+A field that is compared with another packet's, with a variable of the program or with a port can tell any two
+packets apart.  There are no conditions for that, so it is told (`beyond`), and a proof is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from penstock.addresses import ipv4, mac
@@ -14,6 +17,8 @@ from penstock.errors import PenstockError
 from penstock.openflow.fields import BY_NAME, ETH_IPV4
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.terms import Term, both, const, either, eq, ite, lt, negation
+from penstock.verify.abstract_controller import SYNCHRONISE
+from penstock.verify.abstract_switch import ADD, DELETE, EXPIRE, REPLY
 from penstock.verify.ltl.syntax import (
     After,
     Comparison,
@@ -22,36 +27,105 @@ from penstock.verify.ltl.syntax import (
     Formula,
     Infix,
     Listed,
+    Name,
     Prefix,
     Quantified,
     Truth,
 )
 from penstock.verify.ltl.syntax import Term as Value
-from penstock.verify.vocabulary import ADDRESSED, FIELDS, SSH
+from penstock.verify.vocabulary import ADDRESSED, CONTROLLER, FIELDS, LYING, ORDERED, RECEIVED, SSH
 from penstock.world.hosts import Host
 
 _ADDRESSES: Final = {"mac": mac, "ipv4": ipv4}
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
+_SAME: Final = frozenset({"==", "!=", "in", "not in"})
+_PACKETLESS: Final = frozenset({ADD, DELETE, EXPIRE, REPLY, SYNCHRONISE})
+"""The events that tell of no packet; of others, it is the second argument."""
 
 
-def conditions_of(formula: Formula, hosts: Sequence[Host]) -> Iterator[Term]:
-    """Yield what a formula asks of the header fields of packets."""
-    for comparison in _comparisons(formula):
-        if isinstance(comparison, Truth):
-            yield from _truth(comparison.term)
-        else:
-            yield from _comparison(comparison, hosts)
+class Distinctions:
+    """What a formula asks of packets: what conditions say of it, and what none does."""
+
+    def __init__(self, formula: Formula, hosts: Sequence[Host]) -> None:
+        self._hosts = hosts
+        self._conditions: dict[Term, None] = {}
+        self._beyond: dict[str, None] = {}
+        self._visit(formula, {}, frozenset())
+
+    @property
+    def conditions(self) -> tuple[Term, ...]:
+        """What it asks of the header fields of a packet."""
+        return tuple(self._conditions)
+
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """The comparisons that no condition on one packet stands for, such as one of two packets."""
+        return tuple(self._beyond)
+
+    def _visit(self, formula: Formula, listed: Mapping[str, Listed], packets: frozenset[str]) -> None:
+        """Go through a formula; names of `listed` run through what was written out, `packets` are packets."""
+        match formula:
+            case Truth(term):
+                self._names_hosts(term)
+                self._conditions.update(dict.fromkeys(_truth(term)))
+            case Comparison():
+                for left in _items(formula.left, listed):
+                    for right in _items(formula.right, listed):
+                        self._compare(formula, left, right, packets)
+            case Prefix(body=body):
+                self._visit(body, listed, packets)
+            case Infix(left=one, right=other):
+                self._visit(one, listed, packets)
+                self._visit(other, listed, packets)
+            case After(event=event, names=names, body=body):
+                named = frozenset(names or ())
+                packet = frozenset((names or ())[1:2] if event not in _PACKETLESS else ())
+                self._visit(body, _without(listed, named), (packets - named) | packet)
+            case Quantified(variable=variable, domain=domain, body=body):
+                self._names_hosts(domain)
+                inner = dict(_without(listed, {variable}))
+                if isinstance(domain, Listed):
+                    inner[variable] = Listed(tuple(_items(domain, listed)))
+                is_packet = isinstance(domain, Field) and domain.name in (RECEIVED, LYING, ORDERED)
+                within = packets - {variable} | ({variable} if is_packet else set())
+                self._visit(body, inner, within)
+
+    def _compare(self, whole: Comparison, left: Value, right: Value, packets: frozenset[str]) -> None:
+        for one, other in ((left, right), (right, left)):
+            self._names_hosts(one)
+            self._conditions.update(dict.fromkeys(_truth(one)))
+            if isinstance(one, Name) and one.name in packets and whole.operator in _SAME:
+                self._beyond[str(whole)] = None
+            if not isinstance(one, Field) or one.name not in FIELDS or one.owner == Name(CONTROLLER):
+                continue
+            found = _compared(one, other, self._hosts, ordered=whole.operator in _ORDERS)
+            if found is None:
+                self._beyond[str(whole)] = None
+            else:
+                self._conditions.update(dict.fromkeys(found))
+
+    def _names_hosts(self, term: Value) -> None:
+        """Note that packets are told apart by the hosts that they come from or go to, if a term does so."""
+        while isinstance(term, Field):
+            if term.name in ADDRESSED:
+                named = term.name
+                self._conditions.update(dict.fromkeys(_names(named, host) for host in self._hosts))
+            term = term.owner
 
 
-def _comparisons(formula: Formula) -> Iterator[Truth | Comparison]:
-    match formula:
-        case Truth() | Comparison():
-            yield formula
-        case Prefix(body=body) | Quantified(body=body) | After(body=body):
-            yield from _comparisons(body)
-        case Infix(left=left, right=right):
-            yield from _comparisons(left)
-            yield from _comparisons(right)
+def _items(term: Value, listed: Mapping[str, Listed]) -> Iterator[Value]:
+    """Yield what a term may stand for, sets that were written out being gone through."""
+    if isinstance(term, Name) and term.name in listed:
+        yield from listed[term.name].items
+    elif isinstance(term, Listed):
+        for item in term.items:
+            yield from _items(item, listed)
+    else:
+        yield term
+
+
+def _without(listed: Mapping[str, Listed], names: Collection[str]) -> Mapping[str, Listed]:
+    return {name: values for name, values in listed.items() if name not in names}
 
 
 def _truth(term: Value) -> Iterator[Term]:
@@ -59,40 +133,23 @@ def _truth(term: Value) -> Iterator[Term]:
         yield eq(_value("tcp_dst"), const(SSH))
 
 
-def _comparison(comparison: Comparison, hosts: Sequence[Host]) -> Iterator[Term]:
-    operator, left, right = comparison.operator, comparison.left, comparison.right
-    for one, other in ((left, right), (right, left)):
-        yield from _truth(one)
-        if not isinstance(one, Field):
-            continue
-        if one.name in ADDRESSED:
-            yield from (_names(one.name, host) for host in hosts)
-        elif one.name in FIELDS:
-            yield from _compared(one.name, other, hosts, ordered=operator in _ORDERS)
-
-
-def _compared(field: str, other: Value, hosts: Sequence[Host], *, ordered: bool) -> Iterator[Term]:
-    value = _value(field)
+def _compared(field: Field, other: Value, hosts: Sequence[Host], *, ordered: bool) -> list[Term] | None:
+    """Return the conditions that a comparison of a header field comes to; None if there are no such."""
+    value = _value(field.name)
     match other:
         case Constant(constant):
-            number = _number(field, constant)
-            if number is not None:
-                yield eq(value, const(number))
-                if ordered:
-                    yield lt(value, const(number))
-        case Listed(items):
-            for item in items:
-                yield from _compared(field, item, hosts, ordered=ordered)
-        case Field(_, name) if name in FIELDS:
-            yield eq(value, _value(name))
-            yield lt(value, _value(name))
+            number = _number(field.name, constant)
+            if number is None:
+                return []
+            return [eq(value, const(number)), *([lt(value, const(number))] if ordered else [])]
+        case Field(owner, name) if name in FIELDS and owner == field.owner:
+            return [eq(value, _value(name)), lt(value, _value(name))]
+        case Field(_, "mac"):
+            return [eq(value, const(host.mac)) for host in hosts]
+        case Field(_, "ip"):
+            return [eq(value, const(host.ip)) for host in hosts]
         case _:
-            kind = BY_NAME[field].kind
-            addresses: Mapping[str, list[int]] = {
-                "mac": [host.mac for host in hosts],
-                "ipv4": [host.ip for host in hosts],
-            }
-            yield from (eq(value, const(address)) for address in addresses.get(kind, []))
+            return None
 
 
 def _value(field: str) -> Term:

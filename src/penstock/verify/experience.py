@@ -35,6 +35,8 @@ class Experience:
     """Rules were only ever added, none changed, deleted or replaced."""
     mishaps: set[str] = field(default_factory=set)
     """What went wrong in the program: it `crashed` or `hung`."""
+    others: bool = False
+    """The program was given something that waits in no queue, such as an error."""
     repeated_replies: bool = False
     """A switch confirmed a barrier while the same confirmation was still waiting."""
 

@@ -194,6 +194,8 @@ class Checker:
 
     def _handling(self, program: ControllerQueues, request: Request) -> Effects | None:
         step = self._controller.handled(program.inner, request)
+        # What the program makes of such a request may tell packets apart.
+        self._model.experience.subjects.add(request)
         if step.state != program.inner or step.events:
             return None
         handling = step._replace(events=(Event(CONTROL, (request.switch, request.message)),))

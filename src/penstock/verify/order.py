@@ -26,8 +26,8 @@ MOST_STATES: Final = 2_000
 MOST_TRIED: Final = 50_000
 """How often a program's code is run to find out, at most."""
 
-Outcome = tuple[Hashable, tuple[Send, ...]]
-"""A program's state, and what it has sent."""
+Outcome = tuple[Hashable, tuple[Send, ...], list[str]]
+"""A program's state, what it has sent, and the kinds of what happened to it, such as a crash."""
 
 
 class _Tried(dict[tuple[Hashable, Any], Step]):
@@ -83,7 +83,11 @@ def is_order_sensitive(controller: AbstractController, experience: Experience) -
     def both(program: Hashable, first: Any, second: Any) -> Outcome:
         one = handled(program, first)
         two = handled(one.state, second)
-        return two.state, (*one.sends, *two.sends)
+        return (
+            two.state,
+            (*one.sends, *two.sends),
+            sorted(event.kind for event in (*one.events, *two.events)),
+        )
 
     return any(
         handled(program, reply).sends or both(program, reply, other) != both(program, other, reply)

@@ -5,6 +5,7 @@ repeated until there are no more.  Two packets of a host are in one class unless
 
 - the program goes different ways for them, in a state that it can be in, at a port where it is asked about
   such packets (its handler is run concolically there, see `penstock.symbolic`);
+- the program keeps or sends something of theirs that is not the same (`flows`);
 - a rule that was ever sent, or was there from the start, matches one and not the other;
 - a property tells them apart.
 
@@ -18,7 +19,8 @@ packets that are rewritten on their way, more classes than can be dealt with.  A
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -33,16 +35,20 @@ from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.packets.inputs import PacketQuestion
 from penstock.symbolic.paths import explore
 from penstock.symbolic.solving.solver import Solver
-from penstock.symbolic.space import Inputs, Space
+from penstock.symbolic.space import Inputs, Space, Variable
 from penstock.symbolic.terms import FALSE, TRUE, Term, const, either, eq, evaluate, negation
-from penstock.verify.abstract_controller import Request
+from penstock.verify.abstract_controller import Request, Subject
 from penstock.verify.assumed import Assumed
 from penstock.verify.experience import Experience
+from penstock.verify.flows import Asking, Flows, Handling
 from penstock.world.frame import Frame
 from penstock.world.hosts import Host
 
 MOST_CLASSES: Final = 64
 """How many classes of packets of one host are dealt with."""
+
+MOST_VALUES: Final = 3
+"""How many values of a header field are told apart because they leave traces, if there is no end of them."""
 
 _CONFINED: Final = ("eth_dst", "ipv4_dst", "arp_tpa")
 """Fields that hold no addresses but those of the scenario, groups, and one that nobody has."""
@@ -70,7 +76,7 @@ class PacketClass:
 class HostPackets:
     """The classes of what one host may send."""
 
-    def __init__(self, host: Host, discovery: Discovery) -> None:
+    def __init__(self, host: Host, discovery: Discovery, controller: Handling) -> None:
         self.host = host
         frames = FrameSpace(discovery.addresses, sender=Sender(host.mac, host.ip))
         self.frames = frames
@@ -79,9 +85,13 @@ class HostPackets:
             for name in _CONFINED
         ]
         self.solver = Solver(Space(frames.space.variables, (*frames.space.constraints, *confined)))
+        self._flows = Flows(frames, self.solver, controller)
         self._always = self.solver.space.constraints
         self._wishes = wishes(frames.fields, discovery_hosts(discovery), discovery.addresses)
         self._refined: set[frozenset[tuple[Term, ...]]] = set()
+        self._told_apart: Counter[str] = Counter()
+        self.kept: dict[str, None] = {}
+        """The header fields of which the program keeps or sends more values than were told apart."""
         self.classes: list[PacketClass] = []
         whole = self._example(())
         if whole is not None:
@@ -105,6 +115,33 @@ class HostPackets:
                     found.append(made)
         self.classes = found[: MOST_CLASSES + 1]
 
+    def refine_by_traces(self, asking: Asking, subjects: Collection[Subject]) -> None:
+        """Split the classes whose packets leave different things in a program, or in what it sends."""
+        alike = 0
+        while alike < len(self.classes) <= MOST_CLASSES:
+            known = self.classes[alike]
+            found = self._flows.telling(known.condition, known.inputs, asking, subjects)
+            if found is None:
+                alike += 1
+                for partition in self._flows.looked_into(known.condition, known.inputs, asking, subjects):
+                    self.refine(partition)
+            elif not self._may_split(found):
+                alike += 1
+            else:
+                telling = eq(found.term, const(known.inputs[found.name]))
+                self.refine(((telling,), (negation(telling),)))
+        if self._flows.unclear:
+            self.kept["the contents"] = None
+
+    def _may_split(self, field: Variable) -> bool:
+        """Tell whether one more value of a field is to be told apart; note it if not."""
+        told = self._told_apart[field.name]
+        if field.name not in _CONFINED and told >= MOST_VALUES:
+            self.kept[field.name] = None
+            return False
+        self._told_apart[field.name] += 1
+        return True
+
     def _example(self, condition: tuple[Term, ...]) -> PacketClass | None:
         inputs = self.solver.solve(condition)
         if inputs is None:
@@ -124,11 +161,14 @@ class PacketClasses:
     """The classes of all hosts, as far as they are known."""
 
     def __init__(self, discovery: Discovery, controller: Answering) -> None:
+        assert isinstance(controller, Handling)
         self._controller = controller
         self._options = discovery.options
-        self.hosts = [HostPackets(host, discovery) for host in discovery_hosts(discovery)]
+        self.hosts = [HostPackets(host, discovery, controller) for host in discovery_hosts(discovery)]
         self.remarks: dict[str, None] = {}
         """Why there may be more classes, in sentences."""
+        self.reservations: dict[str, None] = {}
+        """The same where it is worth while to go on with those that there are."""
         self._asked: dict[Hashable, Partition] = {}
 
     @property
@@ -164,7 +204,13 @@ class PacketClasses:
                     self.remarks["Time was up before all packets were told apart."] = None
                     return False
                 each.refine(self._ways(each, context, program))
+                each.refine_by_traces(Asking(program, *context), experience.subjects)
         for each in self.hosts:
+            for field in each.kept:
+                self.reservations[
+                    f"The program keeps or sends {field} of packets from {each.host.name}, of which only a "
+                    "few values were tried."
+                ] = None
             if len(each.classes) > MOST_CLASSES:
                 self.remarks[
                     f"{each.host.name} may send more than {MOST_CLASSES} packets that something tells apart."

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +35,7 @@ from penstock.trace import Verdict as TraceVerdict
 from penstock.trace import write_trace
 from penstock.verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock.verify.abstract_host import RECEIVE, SEND
-from penstock.verify.distinctions import conditions_of
+from penstock.verify.distinctions import Distinctions
 from penstock.verify.experience import MISHAPS
 from penstock.verify.formulas import EventFormula, Reading, property_of, read
 from penstock.verify.invariants import NoLoops
@@ -149,7 +149,9 @@ class Proving:
         if self._built is None:
             watched = tuple(text for text in self._given if text.startswith("Controller"))
             search = {**self.scenario.search, "start": "joined"}
-            self._built = replace(self.scenario, properties=watched, search=search).build(asked=True)
+            # Faults play no part, and would never come to an end where packets never do.
+            scenario = replace(self.scenario, properties=watched, search=search, faults={})
+            self._built = scenario.build(asked=True)
         return self._built
 
     @cached_property
@@ -191,6 +193,7 @@ def prove(
     proof = Proof(scenario, options)
     if proving.left_out:
         proof.remarks.append(f"Not judged, since a proof does not know them: {', '.join(proving.left_out)}.")
+    proof.remarks += _left_aside(scenario)
     if proving.built.broken:
         _refuse_to_join(proof, proving.built)
     else:
@@ -206,6 +209,32 @@ def prove(
             details: dict[str, Any] = {"engine": "verify", COVERAGE: proof_coverage(proof)}
             proof.covered = write_trace(path, scenario.table(), scenario.folder, (), **details)
     return proof
+
+
+def _left_aside(scenario: Scenario) -> list[str]:
+    """Return what of a scenario plays no part in a proof, in sentences."""
+    found = []
+    if any(scenario.faults.get(name) for name in scenario.faults if name not in ("recovery", "targets")):
+        found.append("The scenario's faults play no part: penstock check and penstock fuzz try them.")
+    tables = {name: table for name, table in scenario.hosts.items() if isinstance(table, Mapping)}
+    if moving := [name for name, table in tables.items() if "mobility" in table]:
+        found.append(f"{', '.join(moving)} may move in the scenario, and stays where it is in a proof.")
+    if kinds := [name for name in scenario.hosts if name not in tables or "kind" in tables[name]]:
+        found.append(f"{', '.join(kinds)} may send any packets in a proof, whatever kind of host it is.")
+    return found
+
+
+def _taken_on_trust(options: VerifyOptions) -> list[str]:
+    """Return what else is taken for granted with certain options."""
+    found = []
+    if options.fair:
+        found.append("What can be done from some moment on is done again and again; packets too come again.")
+    if options.mode in ("mocs", "ample", "kuai"):
+        found.append(
+            f"As in {options.mode!r} mode, requests may be handled at once whatever the program, which mode "
+            "'penstock' would check."
+        )
+    return found
 
 
 def _refuse_to_join(proof: Proof, built: Built) -> None:
@@ -259,7 +288,12 @@ class _Rounds:
         self._classes = PacketClasses(discovery, controller)
         model = proving.lifted(self._classes.traffic)
         for reading in proving.claims(model).formulas:
-            self._classes.tell_apart(conditions_of(reading.formula, proving.hosts))
+            asked = Distinctions(reading.formula, proving.hosts)
+            self._classes.tell_apart(asked.conditions)
+            for comparison in asked.beyond:
+                self._classes.reservations[
+                    f"{comparison} may tell any two packets apart, of which only a few were tried."
+                ] = None
         for state in proving.built.start.states:
             if isinstance(state, SwitchState):
                 for table in state.tables.values():
@@ -280,9 +314,9 @@ class _Rounds:
             if programs is None or not classes.learn(model.experience, programs, until=self._until):
                 break
         proof.classes = {name: len(frames) for name, frames in proof.traffic.items()}
-        proof.bounds += classes.remarks
+        proof.bounds += (*classes.remarks, *classes.reservations)
         proof.remarks += [said for kind, said in MISHAPS.items() if kind in model.experience.mishaps]
-        proof.assumptions = (*assumptions_of(model), *_ASSUMED)
+        proof.assumptions = (*assumptions_of(model), *_ASSUMED, *_taken_on_trust(self._proving.options))
         if proof.findings:
             proof.result, proof.reasons = "violated", ()
             proof.methods = {found.property: "a run that breaks it was found" for found in proof.findings}

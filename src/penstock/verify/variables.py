@@ -20,7 +20,7 @@ _DEEPEST: Final = 8
 
 def variables_of(program: Any) -> Mapping[str, Any]:
     """Return the variables of a program in one of its states, by name; none if it keeps them elsewhere."""
-    snapshot = _snapshot(program)
+    snapshot = snapshot_of(program)
     if snapshot is None:
         return {}
     contents = {id(entry[0]): entry for entry in snapshot.entries}
@@ -33,7 +33,8 @@ def variables_of(program: Any) -> Mapping[str, Any]:
     return found
 
 
-def _snapshot(program: Any) -> Snapshot | None:
+def snapshot_of(program: Any) -> Snapshot | None:
+    """Return the snapshot in a program's state, if it has one."""
     parts = program if isinstance(program, tuple) else (getattr(program, "snapshot", None),)
     return next((part for part in parts if isinstance(part, Snapshot)), None)
 

@@ -145,7 +145,7 @@ def _objection(attempt: _Attempt, method: Method) -> str:
     model, eager = attempt.model, attempt.reduced.used
     experience = model.experience
     controller = next(made for made in model.network.components if isinstance(made, AbstractController))
-    if SYNCHRONISE in eager and is_order_sensitive(controller, experience):
+    if SYNCHRONISE in eager and (experience.others or is_order_sensitive(controller, experience)):
         return SYNCHRONISE
     if method != "penstock":
         return ""
