@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from minimize_lab import fuzzed, moving_hosts
+from minimize_lab import fuzzed, moving_hosts, performed
 
 from penstock.cli.main import commands
+from penstock.controllers.tcp import ports
+from penstock.minimize.live_replay import LiveReproducer
+from penstock.minimize.script import load_script
+from penstock.minimize.waiting import Waiting
+from penstock.scenario import Scenario
 
 
 def penstock(*words: str) -> tuple[int, str]:
@@ -118,3 +123,67 @@ def test_what_cannot_be_reproduced_is_said(minimal: Path, tmp_path: Path) -> Non
     assert "does not lead to the violation again. The first difference is at line" in printed
     status, printed = penstock("minimize", str(tmp_path), "--json")
     assert (status, json.loads(printed)["result"]) == (3, "not reproduced")
+
+
+# A violation that lasts long enough for a hasty look, but not for good.
+
+PASSING = """
+from os_ken.base import app_manager
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+
+
+class Passing(app_manager.OSKenApp):
+    \"\"\"Drops what comes from h1 for two seconds, and for good once h2 has spoken too.\"\"\"
+
+    heard = False
+
+    @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
+    def joined(self, event):
+        self.add(event.msg.datapath, 0, event.msg.datapath.ofproto.OFPP_CONTROLLER)
+
+    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)
+    def asked(self, event):
+        if event.msg.match["in_port"] == 1:
+            Passing.heard = True
+            self.add(event.msg.datapath, 8, 7, 2, in_port=1)
+        elif Passing.heard:
+            self.add(event.msg.datapath, 9, 7, in_port=1)
+
+    def add(self, path, priority, port, seconds=0, **match):
+        parser, ofproto = path.ofproto_parser, path.ofproto
+        actions = [parser.OFPActionOutput(port, 128)]
+        apply = [parser.OFPInstructionActions(ofproto.OFPIT_APPLY_ACTIONS, actions)]
+        rule = {"match": parser.OFPMatch(**match), "instructions": apply, "hard_timeout": seconds}
+        path.send_msg(parser.OFPFlowMod(path, priority=priority, **rule))
+"""
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a process in which half of the inputs breaks something for a moment."""
+    folder = tmp_path_factory.mktemp("hasty")
+    (folder / "passing.py").write_text(PASSING)
+    words = [sys.executable, "-m", "penstock.controllers.launch", "passing.py", "--port", "{port}"]
+    scenario = Scenario(
+        controller={"cmd": words, "port": ports.free_port()},
+        topology="single,2",
+        folder=folder,
+        fuzz={"persistent_ms": 4000, "check_every": 100, "invariants": ["BlackHoleFreedom"]},
+    )
+    return performed(folder / "runs", scenario, "send h1 to h2 ping", "send h2 to h1 ping", "check")
+
+
+def test_a_result_that_does_not_stand_is_found_again_with_care(hasty: Path) -> None:
+    script = load_script(hasty)
+    assert LiveReproducer(script).run(script.inputs[:1]).reproduced
+    assert not LiveReproducer(script, waiting=Waiting(careful=True)).run(script.inputs[:1]).reproduced
+    status, printed = penstock("minimize", str(hasty), "--json")
+    assert (status, json.loads(printed)["size"]) == (1, 2)
+    inputs = (hasty / "minimal" / "inputs.txt").read_text().splitlines()
+    assert [text.split()[:2] for text in inputs] == [["send", "h1"], ["send", "h2"]]
+
+
+def test_a_live_replay_waits_as_it_is_told(hasty: Path) -> None:
+    status, printed = penstock("replay", str(hasty), "--careful", "--epsilon", "200", "--json")
+    assert (status, json.loads(printed)["reproduced"]) == (1, True)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -20,11 +20,12 @@ from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.parallel import minimise_in_parallel
 from penstock.minimize.progress import FILE, Progress, Step, Watcher
 from penstock.minimize.reproducing import Reproducer
-from penstock.minimize.script import Script, trace_file
-from penstock.minimize.waiting import EPSILON_MS, Waiting
+from penstock.minimize.script import Script, is_fuzzed, trace_file
+from penstock.minimize.waiting import EPSILON_MS, USUAL, Waiting
 from penstock.minimize.worker import Origin
 from penstock.minimize.writing import story_of, summary, write_minimal
 from penstock.replay import Replay, replay
+from penstock.trace import read_trace
 
 FOUND: Final = 1
 NOT_REPRODUCED: Final = 3
@@ -32,9 +33,22 @@ _CONFIRMING: Final = 3
 """How often a minimal sequence with real processes is played until it is seen to lead to the violation."""
 
 
-def run_replay(trace: Path, *, tries: int, as_json: bool) -> int:
+def waiting_of(
+    *,
+    careful: bool = False,
+    epsilon: int = EPSILON_MS,
+    wait_for: Sequence[str] = (),
+    barriers: bool = False,
+    faketime: bool = False,
+) -> Waiting:
+    """Return how live replays wait, from the options of a command."""
+    return Waiting(epsilon, "data" in wait_for, "logs" in wait_for, barriers, careful, faketime)
+
+
+def run_replay(trace: Path, *, tries: int, as_json: bool, **live: Any) -> int:
     """Run a trace again, print how it went, and return the exit status."""
-    result = replay(trace, tries=tries)
+    waiting = waiting_of(**live)
+    result = replay(trace, tries=tries) if waiting == USUAL else _replayed(trace, tries, waiting)
     if as_json:
         click.echo(_replay_as_json(result))
     elif result.inputs or result.lines:
@@ -45,6 +59,30 @@ def run_replay(trace: Path, *, tries: int, as_json: bool) -> int:
     if result.reproduced:
         return FOUND
     return NOT_REPRODUCED if result.diverged is not None or result.property else 0
+
+
+def _replayed(trace: Path, tries: int, waiting: Waiting) -> Replay:
+    """Run a trace again and wait as told, if there are processes to wait for."""
+    if not is_fuzzed(read_trace(trace_file(trace))):
+        return replay(trace, tries=tries)
+    origin = Origin.of(trace, waiting=waiting)
+    script = origin.script()
+    reproducer = origin.reproducer(script)
+    if not isinstance(reproducer, LiveReproducer):
+        return replay(trace, tries=tries)
+    attempt = reproducer.run(script.inputs, tries=tries)
+    violation = script.violation
+    differs = attempt.divergence if not attempt.reproduced else None
+    return Replay(
+        (),
+        violation.invariant if violation is not None else "",
+        attempt.message or (violation.message if violation is not None else ""),
+        attempt.reproduced,
+        differs.line if differs is not None else None,
+        str(differs) if differs is not None else "",
+        tuple(map(str, script.inputs)),
+        tries=attempt.tries,
+    )
 
 
 def _replay_as_json(result: Replay) -> str:
@@ -90,14 +128,10 @@ def run_minimize(
     workers: int,
     scheduler: str | None,
     as_json: bool,
-    careful: bool = False,
-    epsilon: int = EPSILON_MS,
-    wait_for: Sequence[str] = (),
-    barriers: bool = False,
-    faketime: bool = False,
+    **live: Any,
 ) -> int:
     """Minimise a trace, write and print what is left, and return the exit status."""
-    waiting = Waiting(epsilon, "data" in wait_for, "logs" in wait_for, barriers, careful, faketime)
+    waiting = waiting_of(**live)
     origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
     script = origin.script()
     folder = output if output is not None else _folder_of(trace_file(trace))

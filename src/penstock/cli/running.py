@@ -85,15 +85,16 @@ def _fuzzed(scenario: Scenario) -> Scenario:
 @click.option(
     "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
 )
+@live_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def replay(trace: Path, tries: int, as_json: bool) -> int:
+def replay(trace: Path, tries: int, as_json: bool, **live: Any) -> int:
     """Run a trace again and compare, step by step.
 
     This runs the controller that the trace names.  TRACE may be the folder of a run.
     """
     from penstock.cli.minimizing import run_replay
 
-    return run_replay(trace, tries=tries, as_json=as_json)
+    return run_replay(trace, tries=tries, as_json=as_json, **live)
 
 
 @click.command()

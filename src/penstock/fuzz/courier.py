@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.errors import PenstockError
 from penstock.world.component import Endpoint
@@ -29,6 +30,16 @@ ORDERS: Final = ("fifo", "random")
 
 Turn = Endpoint | str
 """What goes next: the head of a channel, or something that a component does by itself."""
+
+
+class Waiting(NamedTuple):
+    """All that a courier knows at a moment."""
+
+    signals: tuple[Endpoint, ...]
+    turns: tuple[Turn, ...]
+    willing: frozenset[str]
+    held: tuple[tuple[Endpoint, int | None], ...]
+    parked: tuple[tuple[Endpoint, int], ...]
 
 
 class Courier:
@@ -104,6 +115,39 @@ class Courier:
         for turn in turns:
             if not isinstance(turn, str) and self._world.queue(turn):
                 yield turn
+
+    # For those who decide themselves what goes next.
+
+    def turns(self) -> Iterator[Turn]:
+        """Yield what could go next, in order, each once."""
+        for turn in dict.fromkeys((*self._signals, *self._waiting)):
+            if isinstance(turn, str) or (turn not in self._held and self._world.queue(turn)):
+                yield turn
+
+    def take(self, turn: Turn) -> None:
+        """Count something as gone that went out of turn."""
+        if isinstance(turn, str):
+            self._willing.discard(turn)
+        elif turn in self._signals:
+            self._signals.remove(turn)
+            return
+        with suppress(ValueError):
+            self._waiting.remove(turn)
+
+    def snapshot(self) -> Waiting:
+        """Return all that has to be known to come back to this moment."""
+        return Waiting(
+            tuple(self._signals),
+            tuple(self._waiting),
+            frozenset(self._willing),
+            tuple(self._held.items()),
+            tuple(self._parked.items()),
+        )
+
+    def restore(self, moment: Waiting) -> None:
+        """Go back to a moment."""
+        self._signals, self._waiting = deque(moment.signals), deque(moment.turns)
+        self._willing, self._held, self._parked = set(moment.willing), dict(moment.held), dict(moment.parked)
 
     # Standing still.
 

@@ -10,6 +10,10 @@ again, after as many steps of the network.
 - An event is not waited for if what stirred it in the record was left out or did not come.  So the absent
   ones are inferred from the causes in the trace and learnt, instead of by a look ahead (PEEK), which would
   take a checkpoint of a process.
+- Where inputs are left out, what came of the others had more time in the record than it has now.  So the
+  controllers are given it before the next input, unless the record shows an answer that came after that.
+- A replay without the violation in which something expected stayed away is made once more: on a busy machine
+  that may have been chance.
 - A replay ends as soon as the violation is there.  In the end only what may turn out to be that violation is
   waited for.  All inputs together are given the recorded patience to see whether it lasts, fewer of them a
   fifth of it; so whoever minimises plays the result once more with `careful`.

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,9 +21,8 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from penstock.errors import PenstockError
 from penstock.fuzz.building import Setting, build_setting
-from penstock.fuzz.courier import Courier, Turn
+from penstock.fuzz.courier import Waiting
 from penstock.fuzz.inputs import Check, Input
-from penstock.fuzz.possible import Possible
 from penstock.fuzz.recorder import Recorder
 from penstock.fuzz.stage import Stage
 from penstock.fuzz.virtual import MOST_STEPS_TO_OPEN, VirtualStage
@@ -47,58 +44,15 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-class ReplayCourier(Courier):
-    """A courier that can be told what was delivered out of turn."""
-
-    def took(self, turn: Turn) -> None:
-        """Count something as gone."""
-        if isinstance(turn, str):
-            self._willing.discard(turn)
-        elif turn in self._signals:
-            self._signals.remove(turn)
-            return
-        with suppress(ValueError):
-            self._waiting.remove(turn)
-
-    def kept(self) -> tuple[Any, ...]:
-        """Return copies of all that the courier knows."""
-        return (
-            tuple(self._signals),
-            tuple(self._waiting),
-            frozenset(self._willing),
-            dict(self._held),
-            dict(self._parked),
-        )
-
-    def put_back(self, kept: tuple[Any, ...]) -> None:
-        """Know again what was known."""
-        signals, waiting, willing, held, parked = kept
-        self._signals, self._waiting = deque(signals), deque(waiting)
-        self._willing, self._held, self._parked = set(willing), dict(held), dict(parked)
-
-    def turns(self) -> Iterator[Turn]:
-        """Yield what could go next, in order, each once."""
-        for turn in dict.fromkeys((*self._signals, *self._waiting)):
-            if isinstance(turn, str) or (turn not in self._held and self._world.queue(turn)):
-                yield turn
-
-
 class Checkpoint(NamedTuple):
     """A moment of a replay: the network, and what waits to be delivered."""
 
     world: GlobalState
-    courier: tuple[Any, ...]
+    courier: Waiting
 
 
 class ReplayStage(VirtualStage):
     """A virtual stage on which nothing happens that it is not told to."""
-
-    courier: ReplayCourier
-
-    def __init__(self, setting: Setting, recorder: Recorder) -> None:
-        super().__init__(setting, recorder)
-        self.courier = ReplayCourier(self.world)
-        self._possible = Possible(setting, self.world, self.courier)
 
     async def perform(self, what: Input) -> None:
         """Do something to the network, and no more."""
@@ -119,12 +73,12 @@ class ReplayStage(VirtualStage):
 
     def checkpoint(self) -> Checkpoint:
         """Return all that has to be known to come back to this moment."""
-        return Checkpoint(self.world.snapshot(), self.courier.kept())
+        return Checkpoint(self.world.snapshot(), self.courier.snapshot())
 
     def return_to(self, moment: Checkpoint) -> None:
         """Go back to a moment."""
         self.world.restore(moment.world)
-        self.courier.put_back(moment.courier)
+        self.courier.restore(moment.courier)
 
     # The ground that a script is followed on.
 
@@ -149,13 +103,13 @@ class ReplayStage(VirtualStage):
         if channel in self.courier.held:
             raise PenstockError(f"{channel} stands still.")
         self.world.take(Transition(DELIVER, *channel))
-        self.courier.took(channel)
+        self.courier.take(channel)
 
     def act(self, action: str) -> None:
         """Have a component, or a wire, do something."""
         node, _, what = action.partition(" ")
         if node in self._willing:
-            self.courier.took(node)
+            self.courier.take(node)
             self.world.take(Transition(ACT, node, what))
         else:
             self.world.take(action)
@@ -215,7 +169,8 @@ class VirtualReproducer:
         if self.setting.commands:
             names = ", ".join(self.setting.commands)
             raise PenstockError(f"{names} is a process, which cannot be replayed on virtual time.")
-        self._texts = Texts()
+        self.texts = Texts()
+        """The texts of messages, which all replays share."""
 
     def with_script(self, script: Script) -> Self:
         """Return a reproducer for another script of the same network, or of another one."""
@@ -267,7 +222,7 @@ class _Play:
         self.stage = ReplayStage(reproducer.setting, recorder)
         self.judge = Judge(self.stage, script.violation, wide=reproducer.wide)
         exact = tuple(kept) == script.inputs and not script.settles
-        self.following = Following(script, self.stage, reproducer._texts, exact=exact)
+        self.following = Following(script, self.stage, reproducer.texts, exact=exact)
 
     async def play(self) -> None:
         """Play the script from its beginning to the violation, or to its end."""

@@ -79,6 +79,8 @@ def balancer_run() -> Run:
 
 
 Person = Pilot[None]
+WIDE = (200, 40)
+"""A window in which all panes are seen and a run is drawn with long arrows."""
 
 
 def at_the_keyboard(
