@@ -64,3 +64,14 @@ def test_the_data_cannot_end_its_element() -> None:
     data = page.partition('id="document">')[2].partition("</script>")[0]
     assert "<" not in data
     assert page.count("<script") == 2
+
+
+COVERED = {"result": "violation", "told": "A violation was found.", "properties": [], "not_covered": []}
+
+
+@pytest.mark.parametrize("more", [{"cut_short": True}, {"coverage": COVERED}], ids=["cut", "no verdict"])
+def test_a_trace_that_lost_its_verdict_is_not_called_clean(more: dict, open_report: OpenReport) -> None:
+    page = open_report(little_report(verdict=None, **more))
+    said = page.locator("#verdict").inner_text()
+    assert "✓" not in said
+    assert "Nothing is broken" not in said

@@ -27,11 +27,11 @@ _AROUND_PICTURES: Final = 6
 
 
 class Live:
-    """A line of progress on the terminal, while a search runs."""
+    """A line of progress on the terminal, while a search runs, or something else that takes its time."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, doing: str = "starting …") -> None:
         self._console = Console(stderr=True)
-        self._status: Status | None = None if quiet else self._console.status("starting …")
+        self._status: Status | None = None if quiet else self._console.status(doing)
 
     def __enter__(self) -> Self:
         if self._status is not None:

@@ -33,10 +33,13 @@ def report_command(
         if as_json or output is not None:
             raise PenstockError("--serve writes no file: leave --json and -o out.")
         return _serve(path, port, run=not no_run, browse=not no_open)
+    from penstock.cli.output import Live
     from penstock.minimize.script import trace_file
     from penstock.report.document import report_on
 
-    document = report_on(path, run=not no_run)
+    doing = "reading the trace …" if no_run else "taking the run again …"
+    with Live(quiet=as_json, doing=doing):
+        document = report_on(path, run=not no_run)
     if as_json and output is None:
         click.echo(document.as_text())
         return 0

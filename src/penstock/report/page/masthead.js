@@ -25,12 +25,23 @@ Penstock.masthead = (() => {
     return items;
   }
 
+  /** What is said of a run without a verdict: a trace that lost its end may have had one. */
+  function nothingFound(data) {
+    if (data.cut_short) {
+      return ["?", "The trace was cut short: whether something is broken at its end is not known."];
+    }
+    const told = data.coverage?.told;
+    if (data.coverage?.result === "violation" || data.coverage?.result === "violated") {
+      return ["?", `This run breaks nothing as far as it goes. ${told}`];
+    }
+    return ["✓", told || "Nothing is broken in this run."];
+  }
+
   function verdict(store) {
     const found = store.run.data.verdict;
     if (found === null) {
-      const covered = store.run.data.coverage;
-      const text = covered ? `Nothing is broken. ${covered.result ?? ""}` : "Nothing is broken in this run.";
-      return [element("span", { class: "sign", "aria-hidden": "true" }, "✓"), element("p", {}, text)];
+      const [sign, text] = nothingFound(store.run.data);
+      return [element("span", { class: "sign", "aria-hidden": "true" }, sign), element("p", {}, text)];
     }
     const button = element(
       "button",
