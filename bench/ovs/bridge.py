@@ -141,7 +141,8 @@ class Bridge:
         for port in plan.ports:
             devices.append(Device(port.name, self._captures[port.number].path, port.number, port.hw_addr))
         targets = [session.target for session in self._sessions.values()]
-        self._ovs.transact(
+        # A bridge that has no controller is waited for here: no session tells that it is there.
+        self._ovs.configure(
             *bridge_operations(plan.name, plan.version, plan.dpid, plan.local_hw_addr, devices, targets),
             use_bridges(self._ovs.keeper, ["named-uuid", "bridge"]),
         )

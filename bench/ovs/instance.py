@@ -135,6 +135,12 @@ class OpenVSwitch:
                 raise CommandFailed(f"{result['error']}: {result.get('details')}")
         return results
 
+    def configure(self, *operations: dict[str, Any]) -> None:
+        """Change the configuration database, and wait until the daemon has done the same."""
+        self._changes += 1
+        self.transact(*operations, announce_change(self._changes))
+        self.transact(await_change(self._changes, PATIENCE_S))
+
     def advance(self, milliseconds: int) -> None:
         """Move the clock, and wait until everything that fell due has happened."""
         self.control("time/warp", str(milliseconds))
@@ -205,9 +211,7 @@ class OpenVSwitch:
         The daemon frees a bridge in the background and would list it half freed; it is asked
         only when that is over.
         """
-        self._changes += 1
-        self.transact(use_bridges(self.keeper), announce_change(self._changes))
-        self.transact(await_change(self._changes, PATIENCE_S))
+        self.configure(use_bridges(self.keeper))
         for _ in range(_ATTEMPTS):
             self.finish_removals()
             self.finish_removals()

@@ -102,9 +102,11 @@ def test_every_prefix_of_the_answers_leads_to_the_same_end(trace: Path, tmp_path
 class Timed(LiveReproducer):
     """Stands for processes whose violation comes with two of the inputs, and only if silence is kept."""
 
-    def _played(self, inputs: Sequence[Cue], recorder: Any, short: bool, *, patient: bool = False) -> Attempt:
+    def _played(
+        self, inputs: Sequence[Cue], recorder: Any, short: bool, *, patient: bool = False
+    ) -> tuple[Attempt, set[int]]:
         needed = {cue.line for cue in self.script.inputs[3:30:20]}
-        return Attempt(reproduced=not short and needed <= {cue.line for cue in inputs})
+        return Attempt(reproduced=not short and needed <= {cue.line for cue in inputs}), set()
 
 
 def test_what_was_learnt_about_time_is_learnt_again(tmp_path: Path) -> None:
@@ -124,9 +126,11 @@ class Fickle(Timed):
 
     shows = False
 
-    def _played(self, inputs: Sequence[Cue], recorder: Any, short: bool, *, patient: bool = False) -> Attempt:
-        attempt = super()._played(inputs, recorder, short, patient=patient)
-        return attempt if self.shows else replace(attempt, reproduced=False)
+    def _played(
+        self, inputs: Sequence[Cue], recorder: Any, short: bool, *, patient: bool = False
+    ) -> tuple[Attempt, set[int]]:
+        attempt, missed = super()._played(inputs, recorder, short, patient=patient)
+        return (attempt if self.shows else replace(attempt, reproduced=False)), missed
 
 
 def test_what_was_not_reproduced_may_be_when_it_is_tried_again(tmp_path: Path) -> None:

@@ -158,6 +158,8 @@ def hire() -> tuple[subprocess.Popen[bytes], connection.Connection]:
         [sys.executable, "-m", __name__, str(theirs.fileno())],
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
+        # Ctrl-C is for the one that hired it, who then closes the line.
+        process_group=0,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     # With our copy of its end closed, the end of the process is the end of the line.
@@ -168,8 +170,6 @@ def hire() -> tuple[subprocess.Popen[bytes], connection.Connection]:
 def serve(descriptor: int) -> None:
     """Do tasks until there are no more."""
     signal.signal(signal.SIGTERM, _leave)
-    # An interrupt from the terminal reaches every process; the one that hired us decides what follows.
-    signal.signal(signal.SIGINT, _stay)
     signal.signal(CALL_OFF, _call_off)
     line = connection.Connection(descriptor)
     Thread(target=_leave_with_line, args=(descriptor,), daemon=True).start()
@@ -192,10 +192,6 @@ def _call_off(*_: object) -> None:
 def _leave(*_: object) -> NoReturn:
     # Raised in the middle of a replay, this closes the stage, which stops the controllers.
     raise SystemExit(0)
-
-
-def _stay(*_: object) -> None:
-    """Go on."""
 
 
 def _leave_with_line(descriptor: int) -> None:

@@ -25,6 +25,14 @@ PATIENCE = 120.0
 """How many seconds a program may take for what takes it about one."""
 
 
+_SIZES = ("COLUMNS", "LINES")
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in _SIZES} | {
+    "TERM": "xterm-256color",
+    "PYTHONUTF8": "1",
+}
+"""What a terminal's program finds; its size is what the terminal says, whatever surrounds the tests."""
+
+
 class Terminal:
     """A pseudo terminal with a program in it."""
 
@@ -40,7 +48,7 @@ class Terminal:
             stdin=self._theirs,
             stdout=self._theirs,
             stderr=self._theirs,
-            env={**os.environ, "TERM": "xterm-256color", "PYTHONUTF8": "1"},
+            env=_ENVIRONMENT,
         )
 
     def wait_for(self, text: str) -> None:
