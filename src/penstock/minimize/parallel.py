@@ -18,7 +18,7 @@ that waits for processes, but not beside a short one in process.
 from __future__ import annotations
 
 import shutil
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from heapq import heappop, heappush
@@ -38,6 +38,11 @@ from penstock.minimize.worker import Answer, Origin, Task, play
 
 _MOST_DREAMS: Final = 4
 """How many dreams there are for each worker before what they lead to is too unlikely."""
+_PAIR: Final = 2
+_WITHOUT_HALF: Final = 0.2
+"""How likely one of two inputs is enough that are needed together."""
+_LATELY: Final = 4
+"""How many answers tell how the present ones go."""
 _UNLIKELY: Final = 0.05
 """How likely an answer is another than those so far suggest."""
 _IDLE: Final = ("wait", "check")
@@ -366,20 +371,34 @@ class _Odds:
       was left out in vain before has something in it that is needed, which is as likely in a part of it as
       the part is large; and so has, say, all the rest together.
     - A run ends with its violation, so its last input is mostly needed.
+    - Near the end nearly everything is needed, and in the middle of much noise hardly anything: where these
+      do not decide, the answer is as likely yes as the last few of that kind were.
     """
 
     def __init__(self, script: str, inputs: int) -> None:
         self._first = script, inputs
         self._passed: list[Question] = []
         self._failed: list[Question] = []
+        self._lately: deque[bool] = deque(maxlen=_LATELY)
+        """How questions were answered lately that could have been answered either way."""
 
     def learn(self, question: Question, answer: Answer) -> None:
         """Take note of an answer."""
         passed = answer.attempt is not None and answer.attempt.reproduced
+        if _UNLIKELY < self._by_what_is_left_out(question) < 1 - _UNLIKELY:
+            self._lately.append(passed)
         (self._passed if passed else self._failed).append(question)
 
     def of(self, question: Question) -> float:
         """Return how likely the answer to a question is yes."""
+        chance = self._by_what_is_left_out(question)
+        if not _UNLIKELY < chance < 1 - _UNLIKELY:
+            return chance
+        yes, no = sum(self._lately) + 1, len(self._lately) - sum(self._lately) + 1
+        odds = chance / (1 - chance) * yes / no
+        return min(max(odds / (1 + odds), _UNLIKELY), 1 - _UNLIKELY)
+
+    def _by_what_is_left_out(self, question: Question) -> float:
         asked = question.inputs
         if not asked or any(each.script == question.script and asked <= each.inputs for each in self._failed):
             return _UNLIKELY
@@ -395,7 +414,9 @@ class _Odds:
         rest = smallest - {last} if last is not None else smallest
         for needed in sorted(self._needed(question.script, smallest), key=len):
             if needed <= rest:
-                chance *= 1 - len(left_out & needed) / len(needed)
+                share = len(left_out & needed) / len(needed)
+                # A failure that is needed mostly needs its recovery, too.
+                chance *= 1 - share if len(needed) > _PAIR or share in (0, 1) else _WITHOUT_HALF
                 rest -= needed
         if rest:
             chance *= 1 - len(left_out & rest) / (len(rest) + 1)
