@@ -25,6 +25,7 @@ from penstock.world.world import World
 if TYPE_CHECKING:
     from penstock.minimize.reproducing import Attempt
     from penstock.minimize.script import Script
+    from penstock.minimize.waiting import Waiting
 
 _MOST_SHOWN = 200
 """How much is shown of a line that differs."""
@@ -47,10 +48,11 @@ class Replay:
     tries: int = 1
 
 
-def replay(path: Path, *, tries: int = 1) -> Replay:
+def replay(path: Path, *, tries: int = 1, waiting: Waiting | None = None) -> Replay:
     """Run a trace, or that of a run's folder, again; it ends at the first step that differs.
 
-    Where real processes take part, it is run up to `tries` times until the violation comes.
+    Where real processes take part, it is run up to `tries` times until the violation comes; `waiting` says
+    how they are waited for.
     """
     from penstock.minimize.script import is_fuzzed, trace_file
 
@@ -60,7 +62,7 @@ def replay(path: Path, *, tries: int = 1) -> Replay:
         from penstock.verify.replaying import replay_proof
 
         return Replay(**replay_proof(trace, file.parent / trace.folder))
-    return _fuzzed(trace, file, tries) if is_fuzzed(trace) else _searched(trace, file)
+    return _fuzzed(trace, file, tries, waiting) if is_fuzzed(trace) else _searched(trace, file)
 
 
 def _searched(trace: Trace, path: Path) -> Replay:
@@ -101,12 +103,13 @@ def _short(message: str | None, sends: tuple[str, ...]) -> str:
     return f"{message or 'an action'} -> {'; '.join(sends) or 'nothing'}"
 
 
-def _fuzzed(trace: Trace, path: Path, tries: int) -> Replay:
+def _fuzzed(trace: Trace, path: Path, tries: int, waiting: Waiting | None) -> Replay:
     from penstock.minimize.reproducers import reproducer_of
     from penstock.minimize.script import script_of
+    from penstock.minimize.waiting import USUAL
 
     script = script_of(trace, path.parent)
-    reproducer = reproducer_of(script)
+    reproducer = reproducer_of(script, waiting=waiting or USUAL)
     if not reproducer.is_exact:
         return _described(script, reproducer.run(script.inputs, tries=tries))
     with TemporaryDirectory() as folder:

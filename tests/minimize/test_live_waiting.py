@@ -172,6 +172,7 @@ def test_nobody_stands_still_for_ever(tmp_path: Path) -> None:
             await yard.process.start()
             await until(lambda: yard.barriers is not None and yard.barriers.halts == 1)
             await until(lambda: yard.count.exists() and int(yard.shown() or 0) > 20)
+            assert not yard.stands_still
         finally:
             await yard.process.kill()
 

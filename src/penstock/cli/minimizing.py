@@ -20,12 +20,11 @@ from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.parallel import minimise_in_parallel
 from penstock.minimize.progress import FILE, Progress, Step, Watcher
 from penstock.minimize.reproducing import Reproducer
-from penstock.minimize.script import Script, is_fuzzed, trace_file
-from penstock.minimize.waiting import EPSILON_MS, USUAL, Waiting
+from penstock.minimize.script import Script, trace_file
+from penstock.minimize.waiting import EPSILON_MS, Waiting
 from penstock.minimize.worker import Origin
 from penstock.minimize.writing import story_of, summary, write_minimal
 from penstock.replay import Replay, replay
-from penstock.trace import read_trace
 
 FOUND: Final = 1
 NOT_REPRODUCED: Final = 3
@@ -47,8 +46,7 @@ def waiting_of(
 
 def run_replay(trace: Path, *, tries: int, as_json: bool, **live: Any) -> int:
     """Run a trace again, print how it went, and return the exit status."""
-    waiting = waiting_of(**live)
-    result = replay(trace, tries=tries) if waiting == USUAL else _replayed(trace, tries, waiting)
+    result = replay(trace, tries=tries, waiting=waiting_of(**live))
     if as_json:
         click.echo(_replay_as_json(result))
     elif result.inputs or result.lines:
@@ -59,30 +57,6 @@ def run_replay(trace: Path, *, tries: int, as_json: bool, **live: Any) -> int:
     if result.reproduced:
         return FOUND
     return NOT_REPRODUCED if result.diverged is not None or result.property else 0
-
-
-def _replayed(trace: Path, tries: int, waiting: Waiting) -> Replay:
-    """Run a trace again and wait as told, if there are processes to wait for."""
-    if not is_fuzzed(read_trace(trace_file(trace))):
-        return replay(trace, tries=tries)
-    origin = Origin.of(trace, waiting=waiting)
-    script = origin.script()
-    reproducer = origin.reproducer(script)
-    if not isinstance(reproducer, LiveReproducer):
-        return replay(trace, tries=tries)
-    attempt = reproducer.run(script.inputs, tries=tries)
-    violation = script.violation
-    differs = attempt.divergence if not attempt.reproduced else None
-    return Replay(
-        (),
-        violation.invariant if violation is not None else "",
-        attempt.message or (violation.message if violation is not None else ""),
-        attempt.reproduced,
-        differs.line if differs is not None else None,
-        str(differs) if differs is not None else "",
-        tuple(map(str, script.inputs)),
-        tries=attempt.tries,
-    )
 
 
 def _replay_as_json(result: Replay) -> str:

@@ -20,8 +20,6 @@ from penstock.minimize.reproducing import Attempt
 
 FORMAT: Final = "penstock-minimisation"
 FILE: Final = "progress.jsonl"
-_KEPT: Final = ("reproduced", "message", "invariant", "skipped", "needed", "seconds", "tries", "hits")
-"""What is kept of an answer."""
 
 
 @dataclass(frozen=True, slots=True)

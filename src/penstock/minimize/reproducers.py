@@ -7,15 +7,19 @@ from penstock.minimize.check_replay import CheckReproducer
 from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.script import Script
 from penstock.minimize.virtual_replay import VirtualReproducer
+from penstock.minimize.waiting import USUAL, Waiting
 
 
 def reproducer_of(
-    script: Script, *, wide: bool = False
+    script: Script, *, wide: bool = False, waiting: Waiting = USUAL
 ) -> VirtualReproducer | CheckReproducer | LiveReproducer:
-    """Return what replays a script: by its engine, and by whether its controllers run in process."""
+    """Return what replays a script: by its engine, and by whether its controllers run in process.
+
+    `waiting` says how processes are waited for, where there are any.
+    """
     if script.engine == "check":
         return CheckReproducer(script, wide=wide)
     setting = build_setting(script.scenario)
     if setting.commands:
-        return LiveReproducer(script, setting=setting, wide=wide)
+        return LiveReproducer(script, setting=setting, wide=wide, waiting=waiting)
     return VirtualReproducer(script, setting=setting, wide=wide)

@@ -69,8 +69,7 @@ class Origin:
 
     def reproducer(self, script: Script) -> Reproducer:
         """Return what replays the script."""
-        found = reproducer_of(script, wide=self.wide)
-        return found.with_waiting(self.waiting) if isinstance(found, LiveReproducer) else found
+        return reproducer_of(script, wide=self.wide, waiting=self.waiting)
 
 
 @dataclass(frozen=True, slots=True)
