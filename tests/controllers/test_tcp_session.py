@@ -164,8 +164,39 @@ def test_a_controller_of_another_version_is_told_and_hung_up_on() -> None:
         meeting.session.send(Error(0, 0))
         assert await meeting.receive() == Error(0, 0)
         assert await meeting.reader.read() == b""
+        meeting.writer.close()
+        await until(lambda: meeting.closed, "the session was over")
 
     assert meet(act).closed == ["speaks only OpenFlow 1.0 and 1.4, the switches 1.3"]
+
+
+def test_one_that_goes_on_speaking_still_reads_why_it_is_refused() -> None:
+    async def act(meeting: Meeting) -> None:
+        meeting.writer.write(encode(Hello(frozenset({1})), 1))
+        await until(lambda: meeting.heard, "the greeting was heard")
+        meeting.session.send(Error(0, 0))
+        for _ in range(20):  # each would break the connection if nobody took it
+            meeting.writer.write(encode(FeaturesRequest(xid=1), 1))
+            await meeting.writer.drain()
+        assert await meeting.receive() == Error(0, 0)
+        meeting.writer.close()
+        await until(lambda: meeting.closed, "the session was over")
+
+    meeting = meet(act)
+    assert meeting.closed == ["speaks only OpenFlow 1.0, the switches 1.3"]
+    assert meeting.heard == [Hello(frozenset({1}), 1)]
+
+
+def test_one_that_does_not_hang_up_after_its_refusal_is_hung_up_on() -> None:
+    async def act(meeting: Meeting) -> None:
+        meeting.writer.write(encode(Hello(frozenset({1})), 1))
+        await until(lambda: meeting.heard, "the greeting was heard")
+        meeting.session.send(Error(0, 0))
+        assert meeting.closed == []
+        await until(lambda: meeting.closed, "the session was over")
+        assert not meeting.session.is_open
+
+    assert meet(act).closed == ["speaks only OpenFlow 1.0, the switches 1.3"]
 
 
 def test_a_refusal_of_the_greeting_is_the_reason_why_it_hung_up() -> None:

@@ -3,7 +3,8 @@
 A session hands over what the controller says as messages.  What cannot be read is answered at once with the
 error that a real switch sends; as with Open vSwitch, a peer whose first message is no greeting, or whose
 stream cannot be cut into messages, is hung up on.  Whether the versions fit is for the switch to say,
-once the greeting reaches it; its refusal is the last thing that is sent.
+once the greeting reaches it; its refusal is the last thing that is sent, and the controller has a moment to
+read it: to hang up on somebody who is still speaking breaks the connection, and the refusal is lost.
 
 Echo requests serve twice.  After a silence the session asks whether anybody is there, and gives up without
 an answer; and whoever drives the network may `ask` at any moment, to learn when the controller has taken in
@@ -39,6 +40,9 @@ MOST_UNREAD: Final = 16_000_000
 
 _LINGERING: Final = 1 << 16
 """With how many unread bytes a connection may stay after we have hung up, until somebody reads them."""
+
+_PARTING_S: Final = 1.0
+"""How long a controller may take to hang up after its greeting was refused."""
 
 _HELLO_FAILED: Final = 0
 _OWN_XIDS: Final = 0xFE000000
@@ -89,7 +93,8 @@ class ControlSession(asyncio.Protocol):
         self._paused_at: float | None = None
         self._unheeded_s = 0.0
         """For how long nobody listened, before the present pause."""
-        self._giving_up = False
+        self._giving_up = self._parting = False
+        """Whether nothing more is sent, and whether nothing more is heard either."""
         self._asked: dict[int, asyncio.Future[bool]] = {}
         self._questions = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -136,7 +141,18 @@ class ControlSession(asyncio.Protocol):
             self._giving_up = True
             self._loop.call_soon(self.close, "does not read what it is sent")
         if isinstance(message, Error) and message.type == _HELLO_FAILED:
-            self.close(f"speaks {self._spoken()}, the switches {_version_text(self.version)}")
+            self._part(f"speaks {self._spoken()}, the switches {_version_text(self.version)}")
+
+    def _part(self, reason: str) -> None:
+        """Say and hear nothing more, and hang up once the controller has, which has read all then."""
+        if self._transport is None or not self._transport.can_write_eof():
+            self.close(reason)
+            return
+        self.reason, self._giving_up, self._parting = reason, True, True
+        self._transport.write_eof()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(_PARTING_S, self.close, reason)
 
     def ask(self) -> asyncio.Future[bool]:
         """Send an echo request; the answer is whether it was answered before the session ended."""
@@ -192,6 +208,8 @@ class ControlSession(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; every message that is whole goes on its way."""
+        if self._parting:
+            return
         self._heard, self._probed = self.listened_s(), False
         if self.greeting is None and len(self._first) < HEADER.size:
             self._first = (self._first + data)[: HEADER.size]
@@ -201,7 +219,7 @@ class ControlSession(asyncio.Protocol):
         try:
             messages = self._framer.feed(data)
             for message in messages:
-                if self._transport is not None:
+                if self._transport is not None and not self._parting:
                     self._take(message)
             if self._framer.broken is not None:
                 raise self._framer.broken
