@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from penstock.check import walk
+from penstock.controllers.osken.ryu import source_folders
+from penstock.controllers.tcp import ports
 from penstock.fuzz.fuzzing import Fuzzing, fuzz
 from penstock.fuzz.inputs import input_of
 from penstock.fuzz.invariants import invariants_of
 from penstock.scenario import Scenario, load_scenario
 from penstock.tables import Table
+from required_tools import do_without
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEARNING = {"native": "controllers/learning_switch.py:LearningSwitch"}
@@ -54,6 +58,33 @@ def moving_hosts(folder: Path) -> Path:
     )
     noise = NOISE * 5
     return performed(folder, scenario, *noise, "send h1 to h2 ping 1", "wait 10", "move h2 to {s3}")
+
+
+LIVE_INPUTS = (
+    *("send h1 to h3 ping 1", "send h1 to h2 ping 1", "wait 300"),
+    *("fail s2-s3", "recover s2-s3", "move h2 to {s1}"),
+)
+
+
+def performed_live(folder: Path, *texts: str) -> Path:
+    """Perform inputs on a network of a Ryu app in a process of its own; return the folder of the run."""
+    if not source_folders():
+        do_without("The sources of Ryu are missing: make setup fetches them.")
+    words = [
+        sys.executable,
+        "-m",
+        "penstock.controllers.launch",
+        "ryu.app.simple_switch_13",
+        "--port",
+        "{port}",
+    ]
+    scenario = Scenario(
+        controller={"cmd": words, "port": ports.free_port()},
+        topology="linear,3",
+        folder=EXAMPLES,
+        fuzz={"persistent_ms": 300, "rates": {"migration": 1}, "invariants": ["BlackHoleFreedom"]},
+    )
+    return performed(folder, scenario, *texts)
 
 
 def long_walk(folder: Path, seed: int = 3) -> Path:

@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from minimize_lab import EXAMPLES, performed
+from minimize_lab import LIVE_INPUTS, performed, performed_live
 
-from penstock.controllers.osken.ryu import source_folders
 from penstock.controllers.tcp import ports
 from penstock.controllers.tcp.faketime import MOMENT
 from penstock.minimize.ddmin import minimise
@@ -16,38 +15,12 @@ from penstock.minimize.script import load_script
 from penstock.minimize.waiting import Pace, Waiting
 from penstock.replay import replay
 from penstock.scenario import Scenario
-from required_tools import do_without, find_tool
-
-INPUTS = (
-    *("send h1 to h3 ping 1", "send h1 to h2 ping 1", "wait 300"),
-    *("fail s2-s3", "recover s2-s3", "move h2 to {s1}"),
-)
-
-
-def run_live(folder: Path, *texts: str) -> Path:
-    """Perform inputs on a network of a Ryu app in a process of its own; return the folder of the run."""
-    if not source_folders():
-        do_without("The sources of Ryu are missing: make setup fetches them.")
-    words = [
-        sys.executable,
-        "-m",
-        "penstock.controllers.launch",
-        "ryu.app.simple_switch_13",
-        "--port",
-        "{port}",
-    ]
-    scenario = Scenario(
-        controller={"cmd": words, "port": ports.free_port()},
-        topology="linear,3",
-        folder=EXAMPLES,
-        fuzz={"persistent_ms": 300, "rates": {"migration": 1}, "invariants": ["BlackHoleFreedom"]},
-    )
-    return performed(folder, scenario, *texts)
+from required_tools import find_tool
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_live(tmp_path_factory.mktemp("live"), *INPUTS)
+    return performed_live(tmp_path_factory.mktemp("live"), *LIVE_INPUTS)
 
 
 def test_the_violation_comes_again_after_the_same_events(run: Path) -> None:

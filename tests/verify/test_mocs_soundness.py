@@ -1,6 +1,6 @@
 """Reductions on or off: the same verdict, on random little programs, networks and properties.
 
-How many there are is 96, or what PENSTOCK_PROGRAMS says.
+How many there are is 600, or what PENSTOCK_PROGRAMS says.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from random_programs import case
 from penstock.explore.search import Bounds
 from penstock.verify.verification import verify
 
-SEEDS = int(os.environ.get("PENSTOCK_PROGRAMS", "96"))
+SEEDS = int(os.environ.get("PENSTOCK_PROGRAMS", "600"))
 PORTIONS = 6
 LEAST = 0.84 * SEEDS
 """How many cases must be small enough to be compared."""

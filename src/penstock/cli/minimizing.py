@@ -14,12 +14,11 @@ import click
 
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
 from penstock.errors import PenstockError
+from penstock.minimize.confirming import confirming_tries, is_confirmed
 from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock.minimize.ddmin import Minimal, NotReproducedError, conditions, minimise
-from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.parallel import minimise_in_parallel
 from penstock.minimize.progress import FILE, Progress, Step, Watcher
-from penstock.minimize.reproducing import Reproducer
 from penstock.minimize.script import Script, trace_file
 from penstock.minimize.waiting import EPSILON_MS, Waiting
 from penstock.minimize.worker import Origin
@@ -28,8 +27,6 @@ from penstock.replay import Replay, replay
 
 FOUND: Final = 1
 NOT_REPRODUCED: Final = 3
-_CONFIRMING: Final = 3
-"""How often a minimal sequence with real processes is played until it is seen to lead to the violation."""
 
 
 def waiting_of(
@@ -39,9 +36,10 @@ def waiting_of(
     wait_for: Sequence[str] = (),
     barriers: bool = False,
     faketime: bool = False,
+    peek: bool = False,
 ) -> Waiting:
     """Return how live replays wait, from the options of a command."""
-    return Waiting(epsilon, "data" in wait_for, "logs" in wait_for, barriers, careful, faketime)
+    return Waiting(epsilon, "data" in wait_for, "logs" in wait_for, barriers, careful, faketime, peek)
 
 
 def run_replay(trace: Path, *, tries: int, as_json: bool, **live: Any) -> int:
@@ -114,7 +112,7 @@ def run_minimize(
         with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
             watch = partial(shown.tell, original=len(script.inputs))
             minimal = _minimised(origin, script, crew, watch, folder, tries)
-            if not _is_confirmed(minimal, reproducer):
+            if not is_confirmed(minimal, reproducer):
                 # What was answered in haste is forgotten.
                 (folder / FILE).unlink(missing_ok=True)
                 origin = replace(origin, waiting=replace(waiting, careful=True))
@@ -128,7 +126,7 @@ def run_minimize(
     except NotReproducedError as error:
         click.echo(json.dumps({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
         return NOT_REPRODUCED
-    tries = minimal.tries if reproducer.is_exact else max(minimal.tries, _CONFIRMING)
+    tries = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
     where = write_minimal(folder, minimal, reproducer, tries=tries)
     if as_json:
         click.echo(json.dumps({**summary(minimal), "folder": str(where)}))
@@ -151,14 +149,6 @@ def _minimised(
             terms=origin.terms,
         )
     return minimise_in_parallel(origin, crew, progress=watch, folder=folder, tries=tries)
-
-
-def _is_confirmed(minimal: Minimal, reproducer: Reproducer) -> bool:
-    """Tell whether a result that was found with less patience stands with all of it."""
-    if not isinstance(reproducer, LiveReproducer) or reproducer.waiting.careful:
-        return True
-    patient = reproducer.with_script(minimal.script).with_waiting(replace(reproducer.waiting, careful=True))
-    return patient.run(minimal.inputs, tries=max(minimal.tries, _CONFIRMING)).reproduced
 
 
 def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[Crew | None]:

@@ -114,6 +114,7 @@ def replay(trace: Path, tries: int, as_json: bool, **live: Any) -> int:
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Replay on the Dask cluster that has its scheduler there."
 )
+@click.option("--peek", is_flag=True, help="Look ahead at each input for the events that will come of it.")
 @live_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from penstock.fuzz.building import build_setting
 from penstock.minimize.check_replay import CheckReproducer
+from penstock.minimize.live_peek import LivePeekingReproducer
 from penstock.minimize.live_replay import LiveReproducer
+from penstock.minimize.peek import PeekingReproducer
 from penstock.minimize.script import Script
 from penstock.minimize.virtual_replay import VirtualReproducer
 from penstock.minimize.waiting import USUAL, Waiting
@@ -15,11 +17,12 @@ def reproducer_of(
 ) -> VirtualReproducer | CheckReproducer | LiveReproducer:
     """Return what replays a script: by its engine, and by whether its controllers run in process.
 
-    `waiting` says how processes are waited for, where there are any.
+    `waiting` says how processes are waited for, where there are any, and whether to look ahead.
     """
     if script.engine == "check":
         return CheckReproducer(script, wide=wide)
     setting = build_setting(script.scenario)
     if setting.commands:
-        return LiveReproducer(script, setting=setting, wide=wide, waiting=waiting)
-    return VirtualReproducer(script, setting=setting, wide=wide)
+        live = LivePeekingReproducer if waiting.peek else LiveReproducer
+        return live(script, setting=setting, wide=wide, waiting=waiting)
+    return (PeekingReproducer if waiting.peek else VirtualReproducer)(script, setting=setting, wide=wide)

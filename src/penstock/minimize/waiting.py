@@ -50,6 +50,8 @@ class Waiting:
     """Whether all distances in time are kept, and violations given all the time they were given."""
     faketime: bool = False
     """Whether the processes' clocks are set to a fixed moment, and kept in step with the record."""
+    peek: bool = False
+    """Whether it is looked ahead what comes of each input, before a part of them is replayed."""
 
     def counts(self, event: Event) -> bool:
         """Tell whether an event is one to wait for."""
@@ -112,10 +114,7 @@ class Seen:
     def observe(self, record: Record) -> None:
         """Take note of a step."""
         if record.transition.verb != TIME:
-            said = record.message
-            if record.transition.verb == INJECT and record.sends:
-                said = record.sends[0].message
-            self.note(str(record.transition), "" if said is None else str(said))
+            self.known[sight_of(record)] += 1
 
     def note(self, transition: str, message: str) -> None:
         """Take note of something that happened."""
@@ -128,6 +127,14 @@ class Seen:
             return False
         self.known[sight] -= 1
         return True
+
+
+def sight_of(record: Record) -> tuple[str, str]:
+    """Return what a step looks like."""
+    said = record.message
+    if record.transition.verb == INJECT and record.sends:
+        said = record.sends[0].message
+    return masked(str(record.transition)), masked("" if said is None else str(said))
 
 
 def _sight(event: Event) -> tuple[str, str]:

@@ -27,7 +27,8 @@ from threading import Thread
 from typing import Any, Final, NoReturn
 
 from penstock.errors import PenstockError
-from penstock.minimize.live_replay import LiveReproducer, break_off
+from penstock.minimize.live_play import break_off
+from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.reproducers import reproducer_of
 from penstock.minimize.reproducing import Attempt, Reproducer
 from penstock.minimize.script import Cue, Script, load_script, trace_file

@@ -1,0 +1,30 @@
+"""Confirming a result: a minimal sequence is played once more with all the patience that its run had.
+
+Replays with real processes are short of patience while inputs are left out (see `live_replay`), so what
+they say of the last few is a good guess.  It stands if a careful replay shows the violation, in one of a few
+tries.  Exact replays need no confirmation, nor do those that were careful all along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from penstock.minimize.ddmin import Minimal
+from penstock.minimize.live_replay import LiveReproducer
+from penstock.minimize.reproducing import Reproducer
+
+_LEAST_TRIES: Final = 3
+
+
+def confirming_tries(minimal: Minimal) -> int:
+    """Return how often a minimal sequence with real processes is played until the violation is seen."""
+    return max(minimal.tries, _LEAST_TRIES)
+
+
+def is_confirmed(minimal: Minimal, reproducer: Reproducer) -> bool:
+    """Tell whether a result that was found with less patience stands with all of it."""
+    if not isinstance(reproducer, LiveReproducer) or reproducer.waiting.careful:
+        return True
+    patient = reproducer.with_script(minimal.script).with_waiting(replace(reproducer.waiting, careful=True))
+    return patient.run(minimal.inputs, tries=confirming_tries(minimal)).reproduced
