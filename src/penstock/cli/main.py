@@ -23,6 +23,7 @@ STOPPED: Final = 3
 BAD_INPUT: Final = 2
 
 _COMMANDS: Final = {
+    "bugs": "running:bugs",
     "check": "searching:check",
     "demo": "demonstration:demo",
     "diff": "looking:diff",

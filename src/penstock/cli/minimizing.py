@@ -14,6 +14,7 @@ import click
 
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
 from penstock.errors import PenstockError
+from penstock.minimize.bugs import Minimised, bugs_of, minimised_in, others_like
 from penstock.minimize.confirming import confirming_tries, is_confirmed
 from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock.minimize.ddmin import Minimal, NotReproducedError, conditions, minimise
@@ -164,7 +165,9 @@ def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[Crew | 
 
 def _folder_of(trace: Path) -> Path:
     """Return where the minimisation of a trace goes: into its run's folder, or beside it."""
-    return trace.parent if trace.name == "trace.jsonl" else trace.with_suffix("")
+    if trace.name == "trace.jsonl":
+        return trace.parent
+    return trace.with_suffix("") if trace.suffix else trace.with_name(f"{trace.name}-minimised")
 
 
 def _minimal_lines(minimal: Minimal, where: Path) -> Iterator[str]:
@@ -187,4 +190,44 @@ def _minimal_lines(minimal: Minimal, where: Path) -> Iterator[str]:
         )
     if minimal.proof:
         yield minimal.proof
+    if alike := others_like(where):
+        yield f"The same bug as in {', '.join(map(str, alike))}."
     yield f"Replay it with: penstock replay {where}"
+
+
+def run_bugs(paths: Sequence[Path], *, as_json: bool) -> int:
+    """Tell which bugs minimised runs show, and return the exit status."""
+    bugs = bugs_of(run for path in dict.fromkeys(paths) for run in minimised_in(path))
+    if as_json:
+        click.echo(json.dumps({"bugs": [_bug_as_json(runs) for runs in bugs]}))
+    else:
+        for text in _bug_lines(bugs):
+            click.echo(printable(text))
+    return FOUND if bugs else 0
+
+
+def _bug_as_json(runs: Sequence[Minimised]) -> dict[str, Any]:
+    first = runs[0]
+    return {
+        "bug": first.bug,
+        "property": first.broken,
+        "message": first.message,
+        "sequence": first.sequence,
+        "controllers": json.loads(first.controllers),
+        "runs": [str(run.run) for run in runs],
+    }
+
+
+def _bug_lines(bugs: Sequence[Sequence[Minimised]]) -> Iterator[str]:
+    """Yield bugs and the runs that show each, as text."""
+    if not bugs:
+        yield "No minimised runs there: minimise some with penstock minimize."
+        return
+    number = sum(map(len, bugs))
+    yield f"{number:,} minimised run{'s' * (number > 1)}, {len(bugs):,} bug{'s' * (len(bugs) > 1)}."
+    for runs in bugs:
+        first = runs[0]
+        yield ""
+        yield f"  ✗  {first.bug}: {first.message}"
+        yield from (f"{place:>5}. {text}" for place, text in enumerate(first.sequence, 1))
+        yield from (f"     {run.run} ({run.inputs:,} inputs → {len(run.sequence):,})" for run in runs)

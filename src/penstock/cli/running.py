@@ -126,3 +126,16 @@ def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) ->
     from penstock.cli.minimizing import run_minimize
 
     return run_minimize(trace, output, as_json=as_json, **options)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def bugs(runs: tuple[Path, ...], as_json: bool) -> int:
+    """Tell which minimised runs show one bug: those whose minimal sequences are equal but for names.
+
+    RUNS are folders of runs, or folders that have such in them; by default penstock-runs.
+    """
+    from penstock.cli.minimizing import run_bugs
+
+    return run_bugs(runs or (Path("penstock-runs"),), as_json=as_json)

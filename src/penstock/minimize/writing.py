@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.minimize.bugs import SUMMARY
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.identity import bug_of
 from penstock.minimize.progress import FILE
@@ -53,7 +54,7 @@ def write_minimal(folder: Path, minimal: Minimal, reproducer: Reproducer, *, tri
         _record(player, minimal, into / "trace.jsonl", tries)
         _write(into / "scenario.toml", scenario_text(minimal, into).rstrip())
         _write(into / "inputs.txt", "\n".join(map(str, minimal.inputs)))
-        _write(into / "summary.json", json.dumps(summary(minimal), indent=2))
+        _write(into / SUMMARY, json.dumps(summary(minimal), indent=2))
         for old in into.glob("test_*.py"):
             old.unlink()
         _write(into / f"test_{_name(minimal)}.py", _test(minimal, tries).rstrip())
@@ -110,7 +111,7 @@ def _write(path: Path, text: str) -> None:
 
 def summary(minimal: Minimal) -> dict[str, Any]:
     """Return a minimisation as plain data."""
-    violation = minimal.script.violation
+    violation, table = minimal.script.violation, minimal.script.scenario.table()
     return {
         "result": "violation",
         "bug": bug_of(minimal).name,
@@ -123,7 +124,8 @@ def summary(minimal: Minimal) -> dict[str, Any]:
         "replays": minimal.replays,
         "seconds": round(minimal.seconds, 3),
         "sequence": [str(cue) for cue in minimal.inputs],
-        "topology": minimal.script.scenario.table().get("topology"),
+        "topology": table.get("topology"),
+        "controllers": table.get("controllers") or table.get("controller"),
         "tries": minimal.tries,
         "chance": minimal.chance,
         "proof": minimal.proof or None,

@@ -1,0 +1,106 @@
+"""Which minimised runs show one bug: those with equal minimal sequences, under the same controllers.
+
+A minimisation says in its summary which bug it shows (see `identity`).  Summaries may come from strangers, so
+whatever is not as it should be in one is an error of the user's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from penstock.errors import PenstockError
+
+SUMMARY: Final = "summary.json"
+_MOST_BYTES: Final = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Minimised:
+    """A minimised run: where it is, what it shows, and how few inputs are left of how many."""
+
+    folder: Path
+    bug: str
+    broken: str
+    """The invariant or property."""
+    message: str
+    sequence: tuple[str, ...]
+    inputs: int
+    controllers: str
+    """What the scenario says of the controllers, as text."""
+
+    @property
+    def run(self) -> Path:
+        """The folder of the run that was minimised."""
+        return self.folder.parent
+
+    def is_same(self, other: Minimised) -> bool:
+        """Tell whether another run shows the same bug."""
+        return (self.bug, self.controllers) == (other.bug, other.controllers)
+
+
+def minimised_in(path: Path) -> Iterator[Minimised]:
+    """Yield the minimised runs that a path names: one, or those in a folder of runs."""
+    for place in (path, path / "minimal"):
+        if (place / SUMMARY).is_file() and (place / "trace.jsonl").is_file() and place.name == "minimal":
+            yield read(place)
+            return
+    if not path.is_dir():
+        raise PenstockError(f"There is no folder {path}: give folders of runs, or one that has such in it.")
+    for found in sorted(path.glob(f"*/minimal/{SUMMARY}")):
+        yield read(found.parent)
+
+
+def read(folder: Path) -> Minimised:
+    """Read what a minimisation has found."""
+    file = folder / SUMMARY
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+        found: Any = json.loads(data) if len(data) <= _MOST_BYTES else None
+        return Minimised(
+            folder,
+            _text(found["bug"]),
+            _text(found["property"]),
+            _text(found["message"]),
+            tuple(map(_text, found["sequence"])),
+            int(found["inputs"]),
+            json.dumps(found.get("controllers"), sort_keys=True),
+        )
+    except OSError as error:
+        raise PenstockError(f"{file} cannot be read: {error.strerror}.") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise PenstockError(f"{file} is no summary of a minimisation: minimise the run again.") from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def bugs_of(runs: Iterable[Minimised]) -> list[list[Minimised]]:
+    """Return minimised runs put together by the bug they show, most runs first, the smallest input first."""
+    groups: dict[tuple[str, str], list[Minimised]] = {}
+    for run in runs:
+        groups.setdefault((run.bug, run.controllers), []).append(run)
+    return sorted(groups.values(), key=lambda group: (-len(group), group[0].bug))
+
+
+def others_like(folder: Path) -> list[Path]:
+    """Return the runs beside one whose minimal sequence shows the same bug; `folder` is the minimal one."""
+    own = read(folder)
+    found = []
+    for path in sorted(own.run.parent.glob(f"*/minimal/{SUMMARY}")):
+        if path.parent.resolve() == folder.resolve():
+            continue
+        try:
+            other = read(path.parent)
+        except PenstockError:
+            continue  # whoever asks about this run need not hear of another one's files
+        if own.is_same(other):
+            found.append(other.run)
+    return found
