@@ -3,8 +3,8 @@
     python -m bench.parallel_minimize [--workers 2] [--rounds 1] [--short] [--json | --markdown PAGE]
 
 The case is a controller with a leak (`leaking_app.py`), run as a process of its own by os-ken: at the fourth
-recovery of a port it ends.  That comes whatever the load of the machine is, so all must find the same.  It is
-chance whether its end is noticed first or its silence, so either counts (`wide`).
+recovery of a port it ends.  That comes whatever the load of the machine is, so all must find the same; what
+its last lines were does not count (`wide`).
 
 The inputs are given as written here, most of them noise, and `APART_MS` apart.  They are minimised by one
 worker, by several of this machine, and by as many of a Dask cluster, always from the same trace and without

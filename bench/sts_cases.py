@@ -5,8 +5,11 @@
 Each case is a scenario in examples/sts with an app that has the bug.  It is fuzzed by the seed written in
 it until the first violation that lasts; then that run is minimised.  `inputs` are those of the run, waits and
 looks at the invariants apart; `size` counts all of the minimal sequence, of whatever kind.  `seconds` is how
-long it took to minimise, and `cpu_seconds` how long the processor worked for it.  With `--live` five of the
-cases are run against real processes over TCP instead.
+long it took to minimise, and `cpu_seconds` how long the processor worked for it.
+
+With `--live` five of the cases are run against real processes over TCP instead.  A minimal sequence is then
+played once more, with all distances in time and all patience, and must show the violation again
+(`is_confirmed`).
 
 Two more things are tried on virtual time: that the violation does not come with any one of the minimal
 inputs left out (`is_minimal`), and that the app without its bug, whose option is `mended`, has no violation
@@ -34,6 +37,7 @@ from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz, with_options
 from penstock.fuzz.inputs import Check, Wait
 from penstock.fuzz.invariants import invariants_of
 from penstock.fuzz.summary import lasting
+from penstock.minimize.confirming import is_confirmed
 from penstock.minimize.ddmin import Minimal, minimise
 from penstock.minimize.reproducers import reproducer_of
 from penstock.minimize.script import Script, load_script
@@ -79,14 +83,19 @@ CASES: Final[Mapping[str, Case]] = {
 
 LIVE: Final[Mapping[str, Mapping[str, Any]]] = {
     "loop_after_recovery": {},
-    "in_flight_black_hole": {"interval_ms": 100},
     "migration_black_hole": {"rates": {"migration": 0.1}},
     "master_election": {"interval_ms": 100},
     "overlapping_entries": {"rates": {"broadcast": 1.0}},
+    "memory_corruption": {"invariants": ["ControllerLiveness"]},
 }
 """The cases that are also run against real processes, and what differs in their `[fuzz]` then.
 
-Real time passes while they run, so what takes long on a clock of its own is made to come sooner.
+Real time passes while they run, so what takes long on a clock of its own is made to come sooner.  Where a
+handler raises in process, the process ends.
+
+The in-flight black hole is not among them.  Where its run has a packet flooded over the link that nobody has
+found, the copies come up in two sessions at once, and which of them the process takes last decides where a
+host is believed to be.  Replays of the whole run lose that race differently.
 """
 
 
@@ -109,6 +118,7 @@ class Row:
     sequence: tuple[str, ...]
     is_minimal: bool | None = None
     is_clean: bool | None = None
+    is_confirmed: bool | None = None
 
 
 VIRTUAL, OVER_TCP = "virtual", "live"
@@ -131,7 +141,7 @@ def live_scenario(case: str, first_port: int = 16653) -> Scenario:
     def launched(number: int, table: Mapping[str, Any]) -> dict[str, Any]:
         options = [word for key, value in _options(table).items() for word in (f"--{key}", str(value))]
         apps = [str(app).partition(":")[0] for app in table["apps"]]
-        words = [sys.executable, "-m", "penstock.controllers.launch", *apps, *options]
+        words = [sys.executable, "-m", "penstock.controllers.launch", "--end-on-error", *apps, *options]
         return {"cmd": f"{shlex.join(words)} --port {{port}}", "port": first_port + number}
 
     scenario = _with_controllers(scenario_of(case), launched)
@@ -221,6 +231,7 @@ def measure(case: str, *, tries: int | None = None) -> Row:
             tuple(map(str, minimal.inputs)),
             None if live else is_minimal(case, minimal),
             None if live else is_clean(case, report.outcome.inputs, folder),
+            is_confirmed(minimal, reproducer_of(minimal.script, wide=paper.is_wide)) if live else None,
         )
 
 
@@ -249,10 +260,12 @@ def faults(rows: Sequence[Row]) -> Iterator[str]:
         told = f"{row.case} ({row.mode})"
         if row.size > row.paper_size:
             yield f"{told}: {row.size} inputs are more than the paper's {row.paper_size}."
-        if row.mode == OVER_TCP:
-            continue
         if row.inputs < row.paper_inputs:
             yield f"{told}: the run has {row.inputs} inputs, fewer than the paper's {row.paper_inputs}."
+        if row.mode == OVER_TCP:
+            if not row.is_confirmed:
+                yield f"{told}: what is left does not lead to the violation when it is played once more."
+            continue
         if row.seconds >= MOST_SECONDS:
             yield (
                 f"{told}: it took {row.seconds} s to minimise ({row.cpu_seconds} s on the processor), "

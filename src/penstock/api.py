@@ -201,12 +201,12 @@ def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
 
 def _given_again(file: Path, recorded: Trace, tries: int) -> Result[Attempt]:
     from penstock.minimize.reproducers import reproducer_of
-    from penstock.minimize.script import script_of
+    from penstock.minimize.script import is_wide, script_of
 
     script = script_of(recorded, file.parent)
     if script.violation is None:
         raise PenstockError(f"{file} tells no violation, so there is nothing that could come again.")
-    reproducer = reproducer_of(script)
+    reproducer = reproducer_of(script, wide=is_wide(recorded))
     attempt = reproducer.run(script.inputs, tries=tries)
     remarks = () if attempt.divergence is None else (f"The first difference is at {attempt.divergence}.",)
     found = (script.violation.invariant, attempt.message) if attempt.reproduced else None
@@ -232,17 +232,23 @@ def minimize(
     wide: bool = False,
 ) -> Minimised:
     """Find the few inputs of a trace that lead to its violation, and write them down with a test."""
-    from penstock.minimize.ddmin import minimise
-    from penstock.minimize.reproducers import reproducer_of
-    from penstock.minimize.script import load_script, trace_file
-    from penstock.minimize.writing import write_minimal
+    from penstock.minimize.confirming import confirmed, confirming_tries
+    from penstock.minimize.ddmin import Minimal, minimise
+    from penstock.minimize.script import trace_file
+    from penstock.minimize.worker import Origin
+    from penstock.minimize.writing import folder_for, write_minimal
 
     file = trace_file(Path(trace))
-    script = load_script(file, invariant=invariant)
-    beside = file.parent if file.name == "trace.jsonl" else file.with_suffix("")
-    folder = beside if output is None else Path(output)
-    reproducer = reproducer_of(script, wide=wide)
-    minimal = minimise(script, reproducer, folder=folder, tries=tries)
+    given = Origin.of(file, invariant=invariant, wide=wide)
+    script = given.script()
+    folder = folder_for(file) if output is None else Path(output)
+
+    def search(origin: Origin) -> Minimal:
+        return minimise(script, origin.reproducer(script), folder=folder, tries=tries, terms=origin.terms)
+
+    minimal, origin = confirmed(given, search, folder)
+    reproducer = origin.reproducer(script)
+    often = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
     return Minimised(
         "" if script.violation is None else script.violation.invariant,
         minimal.message,
@@ -250,7 +256,7 @@ def minimize(
         minimal.original,
         minimal.replays,
         minimal.seconds,
-        write_minimal(folder, minimal, reproducer, tries=minimal.tries),
+        write_minimal(folder, minimal, reproducer, tries=often),
     )
 
 

@@ -105,11 +105,11 @@ def _short(message: str | None, sends: tuple[str, ...]) -> str:
 
 def _fuzzed(trace: Trace, path: Path, tries: int, waiting: Waiting | None) -> Replay:
     from penstock.minimize.reproducers import reproducer_of
-    from penstock.minimize.script import script_of
+    from penstock.minimize.script import is_wide, script_of
     from penstock.minimize.waiting import USUAL
 
     script = script_of(trace, path.parent)
-    reproducer = reproducer_of(script, waiting=waiting or USUAL)
+    reproducer = reproducer_of(script, wide=is_wide(trace), waiting=waiting or USUAL)
     if not reproducer.is_exact:
         return _described(script, reproducer.run(script.inputs, tries=tries))
     with TemporaryDirectory() as folder:

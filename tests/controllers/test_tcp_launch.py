@@ -31,6 +31,10 @@ class Greeter(app_manager.RyuApp):
         print("greeted by", event.msg.version, "on", hub.HUB_TYPE)
 """
 
+FAILING_APP = APP.replace(
+    'print("greeted by", event.msg.version, "on", hub.HUB_TYPE)', 'raise ValueError("no manners")'
+)
+
 
 def launched(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([*LAUNCH, *words], capture_output=True, text=True, timeout=60)
@@ -99,6 +103,30 @@ def test_an_option_that_os_ken_does_not_know_is_a_sentence(tmp_path: Path) -> No
     told = launched(str(tmp_path / "greeter.py"), "--frobnicate")
     assert told.returncode == 2
     assert told.stderr.splitlines()[-1] == "os-ken does not know what --frobnicate means: see above."
+
+
+@pytest.mark.parametrize("hub", ["native", "eventlet"])
+def test_an_app_that_raises_ends_the_process_if_that_is_asked_for(hub: str, tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text(FAILING_APP)
+    words = (*LAUNCH, "failing.py", "--port", "{port}", "--hub", hub, "--end-on-error")
+    program = Program("c0", words, ports.free_port(), tmp_path)
+    process = ControllerProcess(program)
+
+    async def run() -> None:
+        await process.start()
+        try:
+            session = await connect(
+                lambda: ControlSession(V13, on_message=lambda _: None, on_close=lambda: None),
+                ("127.0.0.1", program.port),
+            )
+            session.send(Hello(frozenset({V13})))
+            await until(lambda: process.ended is not None, "the process had ended")
+        finally:
+            await process.stop()
+
+    asyncio.run(run())
+    assert process.end_story().startswith("c0 ended with status 1; its last lines were: ")
+    assert process.end_story().endswith("ValueError: no manners")
 
 
 def test_a_port_that_is_taken_ends_it(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`penstock replay` and `penstock minimize`, as a user types them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from minimize_lab import fuzzed, moving_hosts, performed
 
+from penstock.api import replay
 from penstock.cli.main import commands
 from penstock.controllers.tcp import ports
 from penstock.minimize.live_replay import LiveReproducer
@@ -100,6 +102,19 @@ def test_the_written_test_fails_until_the_controller_is_mended(minimal: Path, tm
     assert fixed.returncode == 0, fixed.stdout
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_trace_says_whether_any_violation_of_its_invariant_will_do(
+    run: Path, tmp_path: Path, wide: bool
+) -> None:
+    penstock("minimize", str(run), "-o", str(tmp_path), *["--wide"] * wide)
+    path = tmp_path / "minimal" / "trace.jsonl"
+    assert not replay(path, exact=False).ok
+    # As if other hosts had been said not to reach each other.
+    changed = re.sub(r"h\d does not reach h\d", "h8 does not reach h9", path.read_text())
+    path.write_text(changed)
+    assert replay(path, exact=False).ok is not wide
+
+
 FLOODING = """
 from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
@@ -182,6 +197,18 @@ def test_a_result_that_does_not_stand_is_found_again_with_care(hasty: Path) -> N
     assert (status, json.loads(printed)["size"]) == (1, 2)
     inputs = (hasty / "minimal" / "inputs.txt").read_text().splitlines()
     assert [text.split()[:2] for text in inputs] == [["send", "h1"], ["send", "h2"]]
+
+
+def test_a_trace_without_a_suffix_is_minimised_beside_it(run: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "found"
+    trace.write_text((run / "trace.jsonl").read_text())
+    assert penstock("minimize", str(trace))[0] == 1
+    assert (tmp_path / "found-minimised" / "minimal" / "trace.jsonl").is_file()
+
+
+def test_a_look_ahead_leads_to_as_few_inputs(run: Path, tmp_path: Path) -> None:
+    status, printed = penstock("minimize", str(run), "--peek", "-o", str(tmp_path), "--json")
+    assert (status, json.loads(printed)["size"]) == (1, 2)
 
 
 def test_a_live_replay_waits_as_it_is_told(hasty: Path) -> None:

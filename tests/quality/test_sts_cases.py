@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 from bench.sts_cases import CASES, LIVE, fuzzed, is_clean, is_minimal, live_scenario, minimised, scenario_of
 
+from penstock.controllers.tcp import ports
 from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz
 from penstock.fuzz.inputs import input_of
 from penstock.fuzz.invariants import invariants_of
@@ -139,3 +140,12 @@ def test_a_live_case_starts_a_process_for_each_controller(case: str) -> None:
     commands = [table["cmd"] for table in tables]
     assert all("penstock.controllers.launch" in command for command in commands)
     assert len({table["port"] for table in tables}) == len(commands)
+
+
+def test_what_a_handler_raises_ends_a_live_controller(tmp_path: Path) -> None:
+    scenario = live_scenario("memory_corruption", ports.free_port())
+    report = told(scenario, tmp_path, ("fail h2-s2", "check", "fail s1-s4", "check"))
+    (found,) = [found.finding for found in lasting(report)]
+    assert found.invariant == "ControllerLiveness"
+    assert found.message.startswith("c0 ended with status 1; its last lines were: ")
+    assert EXPECTED["memory_corruption"].said in found.message

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,15 +14,15 @@ import click
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
 from penstock.errors import PenstockError
 from penstock.minimize.bugs import Minimised, bugs_of, minimised_in, others_like
-from penstock.minimize.confirming import confirming_tries, is_confirmed
+from penstock.minimize.confirming import confirmed, confirming_tries
 from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock.minimize.ddmin import Minimal, NotReproducedError, conditions, minimise
 from penstock.minimize.parallel import minimise_in_parallel
-from penstock.minimize.progress import FILE, Progress, Step, Watcher
+from penstock.minimize.progress import Progress, Step, Watcher
 from penstock.minimize.script import Script, trace_file
 from penstock.minimize.waiting import EPSILON_MS, Waiting
 from penstock.minimize.worker import Origin
-from penstock.minimize.writing import story_of, summary, write_minimal
+from penstock.minimize.writing import folder_for, story_of, summary, write_minimal
 from penstock.replay import Replay, replay
 
 FOUND: Final = 1
@@ -107,23 +106,18 @@ def run_minimize(
     waiting = waiting_of(**live)
     origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
     script = origin.script()
-    folder = output if output is not None else _folder_of(trace_file(trace))
-    reproducer = origin.reproducer(script)
+    folder = output if output is not None else folder_for(trace_file(trace))
     try:
         with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
             watch = partial(shown.tell, original=len(script.inputs))
-            minimal = _minimised(origin, script, crew, watch, folder, tries)
-            if not is_confirmed(minimal, reproducer):
-                # What was answered in haste is forgotten.
-                (folder / FILE).unlink(missing_ok=True)
-                origin = replace(origin, waiting=replace(waiting, careful=True))
-                reproducer = origin.reproducer(script)
-                minimal = _minimised(origin, script, crew, watch, folder, tries)
+            search = partial(_minimised, script=script, crew=crew, watch=watch, folder=folder, tries=tries)
+            minimal, origin = confirmed(origin, search, folder)
+            reproducer = origin.reproducer(script)
             if shortest:
-                from penstock.minimize.shortest import shortest as search
+                from penstock.minimize.shortest import shortest as proved_shortest
 
                 answers = Progress(conditions(script, tries, origin.terms), folder, watch)
-                minimal = search(minimal, reproducer, progress=answers)
+                minimal = proved_shortest(minimal, reproducer, progress=answers)
     except NotReproducedError as error:
         click.echo(json.dumps({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
         return NOT_REPRODUCED
@@ -138,7 +132,7 @@ def run_minimize(
 
 
 def _minimised(
-    origin: Origin, script: Script, crew: Crew | None, watch: Watcher, folder: Path, tries: int
+    origin: Origin, *, script: Script, crew: Crew | None, watch: Watcher, folder: Path, tries: int
 ) -> Minimal:
     if crew is None:
         return minimise(
@@ -161,13 +155,6 @@ def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[Crew | 
             )
         return closing(DaskCrew(scheduler))
     return closing(LocalCrew(workers)) if workers > 1 else nullcontext()
-
-
-def _folder_of(trace: Path) -> Path:
-    """Return where the minimisation of a trace goes: into its run's folder, or beside it."""
-    if trace.name == "trace.jsonl":
-        return trace.parent
-    return trace.with_suffix("") if trace.suffix else trace.with_name(f"{trace.name}-minimised")
 
 
 def _minimal_lines(minimal: Minimal, where: Path) -> Iterator[str]:

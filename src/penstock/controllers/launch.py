@@ -6,6 +6,11 @@ os-ken 4 has no such command any more.  Here everything is os-ken's own: its thr
 configuration.  Ryu's apps run unmodified, since their imports are answered (see `osken.ryu`).  An app is
 named by its module (`ryu.app.simple_switch_13`) or its file (`app.py`).
 
+When a handler of an app raises, os-ken goes on as if nothing were amiss: with the system's threads the app
+hears of nothing any more, in silence; with green threads the exception is logged.  Nobody on the network sees
+either.  With `--end-on-error` it is logged and the process ends, with the status 1, so that runs of real
+processes find what runs in process do.
+
 os-ken's threads are the system's.  An app that relies on green threads, or serves the web with
 `os_ken.app.wsgi`, asks for `--hub eventlet`, which must be installed then.
 """
@@ -15,6 +20,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +32,9 @@ from penstock.errors import PenstockError
 
 _HUB = "OSKEN_HUB_TYPE"
 _BAD_INPUT = 2
+_FAILED = 1
+_TELL_OF_FAILURES = ("os_ken.base.app_manager", "os_ken.lib.hub")
+"""The loggers of os-ken that tell what handlers and threads raise, and no other errors."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -37,11 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     parser.add_argument("--port", type=int, default=6653, help="where to listen for switches (6653)")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
     parser.add_argument("--hub", choices=("native", "eventlet"), help="the kind of threads (native)")
+    parser.add_argument("--end-on-error", action="store_true", help="end when an app raises an exception")
     given, options = parser.parse_known_args(arguments)
     if given.hub is not None:
         os.environ[_HUB] = given.hub
     try:
-        services = _started(given.apps, given.host, given.port, options)
+        services = _started(given.apps, (given.host, given.port), options, end_on_error=given.end_on_error)
     except PenstockError as error:
         print(error, file=sys.stderr)
         # Apps may have threads already, which would keep the process alive.
@@ -53,7 +63,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         _leave(130)
     print(f"The server on port {given.port} has ended.", file=sys.stderr)
-    _leave(1)
+    _leave(_FAILED)
+
+
+def _end_on_error() -> None:
+    """Have the process end when an app raises an exception, after os-ken has logged it."""
+    from os_ken.lib import hub
+
+    if hub.TaskExit is Exception:
+        # With the system's threads, whatever is raised counts as a thread's wish to end, and is not logged.
+        hub.TaskExit = _Farewell
+    # After os-ken's own handlers, so that what happened is printed first.
+    logging.getLogger().addHandler(_Ending(logging.ERROR))
+
+
+class _Farewell(BaseException):
+    """What a thread would raise that wishes to end; none does."""
+
+
+class _Ending(logging.Handler):
+    """Ends the process when os-ken tells that an app has raised an exception."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name in _TELL_OF_FAILURES:
+            _leave(_FAILED)
 
 
 def _leave(status: int) -> NoReturn:
@@ -62,7 +95,9 @@ def _leave(status: int) -> NoReturn:
     os._exit(status)
 
 
-def _started(apps: Sequence[str], host: str, port: int, options: Sequence[str]) -> list[Any]:
+def _started(
+    apps: Sequence[str], address: tuple[str, int], options: Sequence[str], *, end_on_error: bool
+) -> list[Any]:
     """Configure os-ken, create the apps and start them; return the threads that serve."""
     if os.environ.get(_HUB) == "eventlet" and importlib.util.find_spec("eventlet") is None:
         raise PenstockError("eventlet is not installed: install it, or leave out --hub eventlet.")
@@ -76,8 +111,10 @@ def _started(apps: Sequence[str], host: str, port: int, options: Sequence[str]) 
     log.early_init_log()
     manager = app_manager.AppManager.get_instance()
     _load(manager, apps)
-    _configure(cfg, options, host, port)
+    _configure(cfg, options, *address)
     log.init_log()
+    if end_on_error:
+        _end_on_error()
     contexts = manager.create_contexts()
     services: list[Any] = manager.instantiate_apps(**contexts)
     return services

@@ -2,17 +2,22 @@
 
 Replays with real processes are short of patience while inputs are left out (see `live_replay`), so what
 they say of the last few is a good guess.  It stands if a careful replay shows the violation, in one of a few
-tries.  Exact replays need no confirmation, nor do those that were careful all along.
+tries; else everything is done again with care.  Exact replays need no confirmation, nor do those that were
+careful all along.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.live_replay import LiveReproducer
+from penstock.minimize.progress import FILE
 from penstock.minimize.reproducing import Reproducer
+from penstock.minimize.worker import Origin
 
 _LEAST_TRIES: Final = 3
 
@@ -28,3 +33,17 @@ def is_confirmed(minimal: Minimal, reproducer: Reproducer) -> bool:
         return True
     patient = reproducer.with_script(minimal.script).with_waiting(replace(reproducer.waiting, careful=True))
     return patient.run(minimal.inputs, tries=confirming_tries(minimal)).reproduced
+
+
+def confirmed(origin: Origin, search: Callable[[Origin], Minimal], folder: Path) -> tuple[Minimal, Origin]:
+    """Return what a search for few inputs finds, if need be with care, and the origin as it was searched.
+
+    `folder` is where the search keeps its answers.
+    """
+    minimal = search(origin)
+    if is_confirmed(minimal, origin.reproducer(minimal.script)):
+        return minimal, origin
+    # What was answered in haste is forgotten.
+    (folder / FILE).unlink(missing_ok=True)
+    careful = replace(origin, waiting=replace(origin.waiting, careful=True))
+    return search(careful), careful

@@ -37,7 +37,7 @@ from penstock.fuzz.building import Setting, build_setting
 from penstock.fuzz.options import Command, FuzzOptions
 from penstock.minimize.live_play import LivePlay, ReplayLiveStage, SilentLog, WrittenLog, begun
 from penstock.minimize.reproducing import Attempt
-from penstock.minimize.script import Cue, Script
+from penstock.minimize.script import Cue, Script, about
 from penstock.minimize.waiting import USUAL, Lessons, Pace, Waiting, lines_of
 from penstock.trace import TraceWriter
 
@@ -114,9 +114,8 @@ class LiveReproducer:
     def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
         """Replay some of the script's inputs once, and write what happens as a trace."""
         scenario = self.script.scenario
-        writer = TraceWriter(
-            path, scenario.table(), scenario.folder, engine="fuzz", seed=self.setting.options.seed
-        )
+        seed, details = self.setting.options.seed, about(self.script.violation, wide=self.wide)
+        writer = TraceWriter(path, scenario.table(), scenario.folder, engine="fuzz", seed=seed, **details)
         with closing(WrittenLog(writer, self.setting.version)) as recorder:
             return self.played(inputs, recorder, patient=True)[0]
 

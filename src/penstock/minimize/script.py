@@ -40,6 +40,8 @@ LOOK: Final = "look"
 """The transition of an event that only says that the invariants had something to tell here."""
 _ABOUT: Final = "about"
 """Where the header of a trace names the invariant that it was recorded for."""
+_WIDE: Final = "wide"
+"""Where it says that any violation of that invariant will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +186,14 @@ def is_fuzzed(trace: Trace) -> bool:
     return bool(trace.inputs) or trace.details.get("engine") == "fuzz"
 
 
-def about(violation: Violation | None) -> dict[str, str]:
+def about(violation: Violation | None, *, wide: bool = False) -> dict[str, Any]:
     """Return what the header of a trace says of the violation that it was recorded for."""
-    return {} if violation is None else {_ABOUT: violation.invariant}
+    return {} if violation is None else {_ABOUT: violation.invariant, **({_WIDE: True} if wide else {})}
+
+
+def is_wide(trace: Trace) -> bool:
+    """Tell whether any violation of its invariant is what a trace was recorded for."""
+    return trace.details.get(_WIDE) is True
 
 
 def script_of(

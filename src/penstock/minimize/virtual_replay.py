@@ -184,7 +184,7 @@ class VirtualReproducer:
     def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
         scenario, seed = self.script.scenario, self.setting.options.seed
-        details = about(self.script.violation)
+        details = about(self.script.violation, wide=self.wide)
         writer = TraceWriter(path, scenario.table(), scenario.folder, engine="fuzz", seed=seed, **details)
         recorder = Recorder(writer, self.setting.version)
         try:

@@ -45,6 +45,13 @@ def test_{name}() -> None:
 '''
 
 
+def folder_for(trace: Path) -> Path:
+    """Return where the minimisation of a trace goes: into its run's folder, or beside it."""
+    if trace.name == "trace.jsonl":
+        return trace.parent
+    return trace.with_suffix("") if trace.suffix else trace.with_name(f"{trace.name}-minimised")
+
+
 def write_minimal(folder: Path, minimal: Minimal, reproducer: Reproducer, *, tries: int = 1) -> Path:
     """Write a minimal sequence into a folder; return the folder that is in."""
     into = folder / FOLDER

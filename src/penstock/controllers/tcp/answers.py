@@ -3,15 +3,23 @@
 The time is the session's own, which stands still while the controller is not listened to.  A question that
 we ourselves made pointless, by hanging up or by not listening in the end, is withdrawn; one on which the
 controller hung up, or that it let lie, counts as unanswered.
+
+A process that ends hangs up first, and is known to have ended a moment later.  Then it was the end, which is
+told by itself, and no want of an answer.  So a question on which the controller hung up stays open for that
+moment, in which it may still be withdrawn.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+import time
+from typing import Final, NamedTuple
 
 from penstock.controllers.tcp.line import Line
 from penstock.controllers.tcp.session import ControlSession
+
+_ENDING_S: Final = 0.2
+"""How much later than its connections' end that of a process may be noticed."""
 
 
 class _Question(NamedTuple):
@@ -32,11 +40,13 @@ class Answers:
         """What the others were asked after, each with the session."""
         self._limit_s = limit_s
         self._open: dict[asyncio.Future[bool], _Question] = {}
+        self._hung_up: list[tuple[_Question, float]] = []
+        """The questions on which controllers hung up that may be ending, each with when it did."""
 
     @property
     def are_awaited(self) -> bool:
-        """Whether questions are open that the controllers are listened to for."""
-        return any(not question.session.is_paused for question in self._open.values())
+        """Whether questions are open that the controllers are listened to for, or may have ended on."""
+        return bool(self._hung_up) or any(not question.session.is_paused for question in self._open.values())
 
     def ask(self, line: Line, after: str) -> None:
         """Ask on a line whether the controller has heard what we sent before."""
@@ -52,7 +62,7 @@ class Answers:
             if answer.result():
                 self.answered += 1
             else:
-                self._miss(question)
+                self._hung_up.append((question, time.monotonic()))
 
     def _miss(self, question: _Question) -> None:
         self.unanswered.append(f"{question.after} ({question.line})")
@@ -60,9 +70,13 @@ class Answers:
     def withdraw(self, line: Line) -> None:
         """Expect no more answers on a line that we hang up."""
         self._open = {answer: asked for answer, asked in self._open.items() if asked.line != line.name}
+        self._hung_up = [(asked, when) for asked, when in self._hung_up if asked.line != line.name]
 
     def expire(self) -> None:
         """Count those as unanswered whose time is over."""
+        now = time.monotonic()
+        while self._hung_up and now - self._hung_up[0][1] > _ENDING_S:
+            self._miss(self._hung_up.pop(0)[0])
         for answer, question in list(self._open.items()):
             if question.session.listened_s() > question.due:
                 del self._open[answer]
@@ -72,6 +86,11 @@ class Answers:
         """Wait for the open questions for a while; whatever is still open then is unanswered."""
         if self._open:
             await asyncio.wait(set(self._open), timeout=min(limit_s, self._limit_s))
+        if self._hung_up:
+            await asyncio.sleep(_ENDING_S)
+        for question, _ in self._hung_up:
+            self._miss(question)
+        self._hung_up.clear()
         for question in self._open.values():
             if not question.session.is_paused:
                 self._miss(question)
