@@ -13,6 +13,7 @@ import click
 from penstock import demo as scenarios
 from penstock.check import check
 from penstock.cli.output import Live
+from penstock.cli.reporting import write_report
 from penstock.report.story import last_line, tell
 from penstock.scenario import load_scenario
 
@@ -49,7 +50,7 @@ EXAMPLES: Final = (
 def demonstrate(output: Path) -> int:
     """Find the three bugs and tell them; 0 if all three were found, else 1."""
     click.echo("Checking Ryu's simple_switch_13, as it was published, for three bugs of the NICE paper.\n")
-    found = 0
+    reports: list[Path] = []
     for example in EXAMPLES:
         with Live(quiet=False) as live:
             scenario = load_scenario(FOLDER / f"{example.scenario}.toml")
@@ -62,10 +63,15 @@ def demonstrate(output: Path) -> int:
                 f"\n  {len(finding.records)} steps, the fewest there are; found in "
                 f"{report.outcome.seconds:.2f} s among {report.outcome.states:,} states."
             )
-            click.echo(f"  Written to {finding.trace}; penstock replay runs it again.\n")
-            found += 1
-    click.echo(f"{found} of {len(EXAMPLES)} bugs found.")
-    return 0 if found == len(EXAMPLES) else 1
+            assert finding.trace is not None, "a check that is given a folder writes its traces"
+            with Live(quiet=False, doing="writing the report …"):
+                reports.append(write_report(finding.trace))
+            click.echo(f"  Written to {finding.trace}; penstock replay runs it again.")
+            click.echo(f"  The report is in {reports[-1]}\n")
+    click.echo(f"{len(reports)} of {len(EXAMPLES)} bugs found.")
+    if reports:
+        click.echo(f"Open {reports[0]} in a browser to see the first one step by step.")
+    return 0 if len(reports) == len(EXAMPLES) else 1
 
 
 @click.command()

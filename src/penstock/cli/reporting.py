@@ -51,6 +51,16 @@ def report_command(
     return 0
 
 
+def write_report(trace: Path) -> Path:
+    """Write the report of a trace beside it; return where it is."""
+    from penstock.report.document import report_on
+    from penstock.report.page import render
+
+    into = default_file(trace)
+    write_whole(into, render(report_on(trace).as_json()))
+    return into
+
+
 def default_file(trace: Path) -> Path:
     """Return where a trace's report is written if nobody says: beside it."""
     return trace.with_name("report.html") if trace.name == "trace.jsonl" else trace.with_suffix(".html")
