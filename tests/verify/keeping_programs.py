@@ -19,6 +19,7 @@ class Wire(Controller):
 
     def __init__(self) -> None:
         self.blocked = 77
+        self.ip = "10.0.0.101"
 
     def packet_in(self, switch: str, message: PacketIn) -> None:
         self.packet_out(switch, message, (Output(2 if message.in_port == 1 else 1),))

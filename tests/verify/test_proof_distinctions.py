@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from penstock.errors import PenstockError
 from penstock.scenario import scenario_of
 from penstock.verify.proof import Proof, prove
 
@@ -88,3 +89,31 @@ def test_a_proof_says_what_its_options_take_for_granted(options: dict[str, Any],
     table = {"properties": ["ControllerCrash"], **options}
     proof = _proof("Wire", verify=table)
     assert any(words in sentence for sentence in proof.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("formula", "hint", "column"),
+    [
+        ('G forall p in h2.rcvq: p.eth_dst != "FF:FF:FF:FF:FF:FF"', "ff:ff:ff:ff:ff:ff", 37),
+        ('G forall p in h2.rcvq: p.dst.mac != "0:0:0:0:0:2"', "00:00:00:00:00:02", 37),
+        ('G forall p in h2.rcvq, x in {"10.0.0.02"}: p.ipv4_dst != x', "no address", 30),
+        ("G forall p in h2.rcvq: p.vlan_vid != 5", "4101", 38),
+    ],
+)
+def test_a_value_that_a_field_never_has_as_it_is_written_is_refused(formula: str, hint: str, column: int):
+    with pytest.raises(PenstockError, match=f"^Column {column}: .*{hint}"):
+        _proof("Wire", formula)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ['G forall p in h2.rcvq: p.ipv4_dst != ""', "G forall p in h2.rcvq: p.arp_tpa != p.ipv4_dst"],
+)
+def test_packets_that_have_a_field_are_told_from_those_that_have_not(formula: str):
+    assert _proof("Wire", formula).result == "violated"
+
+
+def test_a_variable_of_the_program_is_no_address_of_a_host_whatever_its_name():
+    proof = _proof("Wire", "G forall p in h2.rcvq: p.arp_tpa != controller.ip")
+    assert any("tell any two packets apart" in said for said in proof.bounds) or proof.findings
+    assert _proof("Wire", 'G controller.ip != "Nobody"').result == "proved"

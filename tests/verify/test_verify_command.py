@@ -117,3 +117,12 @@ def test_a_damaged_trace_is_refused(damage: dict[str, Any], tmp_path: Path):
     path.write_text("".join([json.dumps(damaged) + "\n", *rest]))
     with pytest.raises(PenstockError, match="damaged"):
         replay(path)
+
+
+def test_what_the_property_of_a_search_means_here_is_said(tmp_path: Path):
+    said = "NoForwardingLoops is judged as NoLoops"
+    found = _json("cp3_learning", tmp_path, "--property", "NoForwardingLoops")
+    assert found["result"] == "proved"
+    assert any(remark.startswith(said) for remark in found["remarks"])
+    plain = _json("cp3_learning", tmp_path, "--property", "NoLoops")
+    assert not any(remark.startswith(said) for remark in plain["remarks"])

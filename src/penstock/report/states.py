@@ -70,7 +70,7 @@ class Describer:
                 yield from self._all(state.inner)
                 yield "requests", self._part("requests", state.requests, _texts)
                 yield "barrier replies", self._part("replies", state.replies, _texts)
-                yield "news of rules", self._part("news", state.news, _texts)
+                yield "news", self._part("news", state.news, _texts)
             case HostQueue():
                 yield "to be received", self._part("received", state.received, _texts)
             case _:

@@ -2,8 +2,9 @@
 
 What was a stream is a set.  A packet that has arrived once is there for ever, any number of times: the
 (0,∞) abstraction.  So `match` and `nomatch` never take a packet away.  Packet-outs wait in a set until
-`fwd`, flow-mods in a sequence of sets with barriers between them: those of the first set are carried out
-in any order by `add` and `del`, a barrier that has come to the front is answered by `brepl`.
+`fwd`, all other messages in a sequence of sets with barriers between them: those of the first set are carried
+out in any order by `add`, `del` and, if they are no flow-mods, `tell`; a barrier that has come to the front
+is answered by `brepl`.
 
 What a packet meets, and what a message does, is for the real switch to say: `match` hands it the packet,
 `add` the flow-mod.  Its own state may not depend on how many packets it saw, so counters must be off.
@@ -14,7 +15,8 @@ follow-up.  With `history`, a packet carries the names of the switches it has le
 and nobody is told.
 
 The first event of each step is called like the action and tells the switch and the packet or message; of
-`match` and `fwd` also the ports by which the packet went out.
+`match` and `fwd` also the ports by which the packet went out.  A rule that has a packet both asked about and
+sent out makes a step that is a `nomatch` and a `match`.
 """
 
 from __future__ import annotations
@@ -24,13 +26,25 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from penstock.openflow.actions import actions_text
-from penstock.openflow.messages import BarrierRequest, FlowCommand, FlowMod, PacketOut
+from penstock.openflow.actions import Action, ApplyActions, Enqueue, Group, Output, SetQueue, actions_text
+from penstock.openflow.messages import (
+    NO_BUFFER,
+    BarrierRequest,
+    FlowCommand,
+    FlowMod,
+    GroupType,
+    OpenFlowMessage,
+    PacketIn,
+    PacketOut,
+    PortNo,
+)
+from penstock.openflow.stats import DescRequest, PortDescRequest, StatsRequest
 from penstock.verify.experience import Experience
 from penstock.verify.naming import named
 from penstock.world.component import Event, Port, Step
 from penstock.world.frame import Frame
 from penstock.world.switch import Switch, SwitchState
+from penstock.world.switch.flow_table import FlowEntry
 
 MATCH: Final = "match"
 NOMATCH: Final = "nomatch"
@@ -38,6 +52,7 @@ FORWARD: Final = "fwd"
 ADD: Final = "add"
 DELETE: Final = "del"
 REPLY: Final = "brepl"
+TELL: Final = "tell"
 EXPIRE: Final = "expire"
 
 _VISITED: Final = ","
@@ -55,8 +70,8 @@ class Arrival(NamedTuple):
         return f"{self.port} {self.frame}"
 
 
-Batch = frozenset[FlowMod] | BarrierRequest
-"""Flow-mods that no barrier keeps in order, or a barrier."""
+Batch = frozenset[OpenFlowMessage] | BarrierRequest
+"""Messages that no barrier keeps in order, or a barrier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +107,7 @@ class AbstractSwitch:
         self._flush = flush
         self._timeouts = timeouts
         self._remembers = remembers
-        self._last: tuple[SwitchQueues, dict[str, Arrival | PacketOut | FlowMod | BarrierRequest]] | None = (
-            None
-        )
+        self._last: tuple[SwitchQueues, dict[str, Arrival | OpenFlowMessage]] | None = None
         self._met = lru_cache(maxsize=_MOST_MET)(self._meeting)
 
     def remembering(self) -> AbstractSwitch:
@@ -116,11 +129,11 @@ class AbstractSwitch:
         """Return what may happen by itself, each named for its kind and its packet or message."""
         return (*self._possible(state), *(self.inner.actions(_expiring(state)) if self._timeouts else ()))
 
-    def _possible(self, state: SwitchQueues) -> dict[str, Arrival | PacketOut | FlowMod | BarrierRequest]:
+    def _possible(self, state: SwitchQueues) -> dict[str, Arrival | OpenFlowMessage]:
         # Whoever asks what is possible has it done next, one thing after the other.
         if self._last is not None and self._last[0] is state:
             return self._last[1]
-        found: dict[str, Arrival | PacketOut | FlowMod | BarrierRequest] = {}
+        found: dict[str, Arrival | OpenFlowMessage] = {}
         self._last = (state, found)
         for name, arrival in named(state.packets).items():
             found[f"{self.processed(state, arrival).events[0].kind} {name}"] = arrival
@@ -141,13 +154,33 @@ class AbstractSwitch:
 
     def _meeting(self, inner: SwitchState, arrival: Arrival) -> Step:
         step = self.inner.receive(inner, arrival.port, self._leaving(arrival.frame))
-        kind = NOMATCH if self._is_request(step) else MATCH
-        return step._replace(events=(Event(kind, (self.name, arrival, _ports(step))), *step.events))
+        self._note(inner, arrival.frame.data, step)
+        ports = _ports(step)
+        asked = self._is_request(step)
+        kinds = [NOMATCH] * asked + [MATCH] * bool(ports or not asked)
+        return step._replace(
+            events=(*(Event(kind, (self.name, arrival, ports)) for kind in kinds), *step.events)
+        )
 
-    def carried_out(self, inner: SwitchState, message: PacketOut | FlowMod | BarrierRequest) -> Step:
+    def _note(self, inner: SwitchState, data: bytes, step: Step) -> None:
+        """Note what becomes of a packet that other packets of its class need not share."""
+        carried = (each.data for _, each in step.sends if isinstance(each, Frame | PacketIn))
+        # A packet that was rewritten may also be dropped by a later table.
+        met = (part for event in step.events for part in event.detail if isinstance(part, FlowEntry))
+        applied = (each for entry in met for each in entry.instructions if isinstance(each, ApplyActions))
+        self._experience.rewritten |= any(sent != data for sent in carried)
+        self._experience.rewritten |= any(_rewrites(each.actions) for each in applied)
+        self._experience.spread |= any(
+            group.type == GroupType.SELECT and len(group.buckets) > 1 for group in inner.groups.values()
+        )
+
+    def carried_out(self, inner: SwitchState, message: OpenFlowMessage) -> Step:
         """Return what becomes of a message, without regard to the queues."""
         told = self._out(message) if isinstance(message, PacketOut) else message
         step = self.inner.receive(inner, self.controller, told)
+        if isinstance(message, PacketOut) and message.buffer_id == NO_BUFFER:
+            self._experience.rewritten |= _rewrites(message.actions)
+            self._note(inner, message.data, step)
         event = Event(_kind(message), (self.name, message, _ports(step)))
         return step._replace(events=(event, *step.events))
 
@@ -168,7 +201,7 @@ class AbstractSwitch:
         step = self.carried_out(state.inner, subject)
         if isinstance(subject, PacketOut):
             return self._kept(replace(state, forward=state.forward - {subject}), step)
-        self._experience.only_adds &= not _lost(state.inner, step.state)
+        self._experience.only_adds &= not step.sends and not _lost(state.inner, step.state)
         return self._kept(_without(state, subject), step)
 
     def _kept(self, state: SwitchQueues, step: Step) -> Step:
@@ -181,7 +214,7 @@ class AbstractSwitch:
         return replace(message, tag=with_visit(message.tag, self.name)) if self._history else message
 
     def receive(self, state: SwitchQueues, port: Port, message: Any) -> Step:
-        """Take a message that is no queue's, such as a question of a controller, as the real switch does."""
+        """Hear of the physical world, as the real switch does."""
         return self._kept(state, self.inner.receive(state.inner, port, message))
 
     def collect(self, state: SwitchQueues, _port: Port, message: Any) -> Hashable | None:
@@ -191,15 +224,19 @@ class AbstractSwitch:
                 assert isinstance(_port, int)
                 return replace(state, packets=state.packets | {Arrival(_port, message)})
             case PacketOut():
-                return replace(state, forward=state.forward | {replace(message, xid=0)})
+                self._experience.indirect |= _is_indirect(message)
+                return replace(state, forward=state.forward | {message})
             case FlowMod():
-                change = replace(message, xid=0)
-                sent = _remembered(state.sent, change) if self._remembers else ()
-                return replace(state, control=_queued(state.control, change), sent=sent)
+                sent = _remembered(state.sent, message) if self._remembers else ()
+                return replace(state, control=_queued(state.control, message), sent=sent)
             case BarrierRequest():
                 sent = _remembered(state.sent, message) if self._remembers else ()
                 waiting = replace(state, control=(*state.control, message), sent=sent)
                 return self._flushed(waiting) if self._flush else waiting
+            case OpenFlowMessage():
+                self._experience.reconfigured = True
+                self._experience.counted |= _asks_for_counts(message)
+                return replace(state, control=_queued(state.control, message))
             case _:
                 return None
 
@@ -223,7 +260,23 @@ def with_visit(tag: str, switch: str) -> str:
     return _VISITED.join(sorted(visited(tag) | {switch}))
 
 
-def _kind(message: PacketOut | FlowMod | BarrierRequest) -> str:
+def _rewrites(actions: Iterable[Action]) -> bool:
+    return not all(isinstance(action, Output | Group | Enqueue | SetQueue) for action in actions)
+
+
+def _is_indirect(message: PacketOut) -> bool:
+    """Tell whether it depends on a switch's state where it sends a packet."""
+    return message.buffer_id != NO_BUFFER or any(
+        isinstance(action, Group) or (isinstance(action, Output) and action.port == PortNo.TABLE)
+        for action in message.actions
+    )
+
+
+def _asks_for_counts(message: OpenFlowMessage) -> bool:
+    return isinstance(message, StatsRequest) and not isinstance(message.body, DescRequest | PortDescRequest)
+
+
+def _kind(message: OpenFlowMessage) -> str:
     """Return what carrying out a message is called."""
     match message:
         case PacketOut():
@@ -232,6 +285,8 @@ def _kind(message: PacketOut | FlowMod | BarrierRequest) -> str:
             return REPLY
         case FlowMod(command=command):
             return ADD if command < FlowCommand.DELETE else DELETE
+        case _:
+            return TELL
 
 
 def _expiring(state: SwitchQueues) -> SwitchState:
@@ -253,7 +308,7 @@ def _lost(before: SwitchState, after: SwitchState) -> bool:
     )
 
 
-def _queued(control: tuple[Batch, ...], message: FlowMod) -> tuple[Batch, ...]:
+def _queued(control: tuple[Batch, ...], message: OpenFlowMessage) -> tuple[Batch, ...]:
     if control and not isinstance(control[-1], BarrierRequest):
         return (*control[:-1], control[-1] | {message})
     return (*control, frozenset({message}))
@@ -272,7 +327,7 @@ def _remembered(sent: tuple[Batch, ...], message: FlowMod | BarrierRequest) -> t
     return (*sent, message)
 
 
-def _without(state: SwitchQueues, message: FlowMod | BarrierRequest) -> SwitchQueues:
+def _without(state: SwitchQueues, message: OpenFlowMessage) -> SwitchQueues:
     """Return the state with a message taken from the front of its control queue."""
     first, *rest = state.control
     left: Iterable[Batch] = rest

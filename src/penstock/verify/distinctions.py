@@ -10,15 +10,16 @@ packets apart.  There are no conditions for that, so it is told (`beyond`), and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
-from penstock.addresses import ipv4, mac
+from penstock.addresses import ipv4, ipv4_text, mac, mac_text
 from penstock.errors import PenstockError
-from penstock.openflow.fields import BY_NAME, ETH_IPV4
+from penstock.openflow.fields import BY_NAME, ETH_IPV4, VID_PRESENT
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.terms import Term, both, const, either, eq, ite, lt, negation
 from penstock.verify.abstract_controller import SYNCHRONISE
 from penstock.verify.abstract_switch import ADD, DELETE, EXPIRE, REPLY
+from penstock.verify.ltl.lexer import FormulaError
 from penstock.verify.ltl.syntax import (
     After,
     Comparison,
@@ -37,6 +38,9 @@ from penstock.verify.vocabulary import ADDRESSED, CONTROLLER, FIELDS, LYING, ORD
 from penstock.world.hosts import Host
 
 _ADDRESSES: Final = {"mac": mac, "ipv4": ipv4}
+_TEXTS: Final = {"mac": mac_text, "ipv4": ipv4_text}
+_OF_HOSTS: Final = {"mac": "mac", "ip": "ipv4"}
+"""What sort of address a field of a host is."""
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 _SAME: Final = frozenset({"==", "!=", "in", "not in"})
 _PACKETLESS: Final = frozenset({ADD, DELETE, EXPIRE, REPLY, SYNCHRONISE})
@@ -46,8 +50,9 @@ _PACKETLESS: Final = frozenset({ADD, DELETE, EXPIRE, REPLY, SYNCHRONISE})
 class Distinctions:
     """What a formula asks of packets: what conditions say of it, and what none does."""
 
-    def __init__(self, formula: Formula, hosts: Sequence[Host]) -> None:
+    def __init__(self, formula: Formula, hosts: Sequence[Host], text: str) -> None:
         self._hosts = hosts
+        self._text = text
         self._conditions: dict[Term, None] = {}
         self._beyond: dict[str, None] = {}
         self._visit(formula, {}, frozenset())
@@ -94,15 +99,37 @@ class Distinctions:
         for one, other in ((left, right), (right, left)):
             self._names_hosts(one)
             self._conditions.update(dict.fromkeys(_truth(one)))
+            if isinstance(one, Field) and isinstance(other, Constant) and not _is_programs(one):
+                self._check_constant(one.name, other, ordered=whole.operator in _ORDERS)
             if isinstance(one, Name) and one.name in packets and whole.operator in _SAME:
                 self._beyond[str(whole)] = None
-            if not isinstance(one, Field) or one.name not in FIELDS or one.owner == Name(CONTROLLER):
+            if not isinstance(one, Field) or one.name not in FIELDS or _is_programs(one):
                 continue
             found = _compared(one, other, self._hosts, ordered=whole.operator in _ORDERS)
             if found is None:
                 self._beyond[str(whole)] = None
             else:
                 self._conditions.update(dict.fromkeys(found))
+
+    def _check_constant(self, field: str, constant: Constant, *, ordered: bool) -> None:
+        """Refuse a value that a field never has, since it is written otherwise."""
+        value = constant.value
+        reader = _ADDRESSES.get(_kind(field))
+        if field == "vlan_vid" and isinstance(value, int) and 0 < value < VID_PRESENT and not ordered:
+            self._refuse(
+                f"vlan_vid of a packet in VLAN {value} is {value | VID_PRESENT}: write that", constant
+            )
+        if reader is None or not isinstance(value, str) or not value:
+            return
+        try:
+            usual = _TEXTS[_kind(field)](reader(value))
+        except PenstockError:
+            self._refuse(f"{constant} is no address, so {field} never is: write one", constant)
+        if usual != value:
+            self._refuse(f'{constant} is not how addresses are written here: write "{usual}"', constant)
+
+    def _refuse(self, sentence: str, constant: Constant) -> NoReturn:
+        raise FormulaError(f"{sentence}.", self._text, constant.at)
 
     def _names_hosts(self, term: Value) -> None:
         """Note that packets are told apart by the hosts that they come from or go to, if a term does so."""
@@ -111,6 +138,18 @@ class Distinctions:
                 named = term.name
                 self._conditions.update(dict.fromkeys(_names(named, host) for host in self._hosts))
             term = term.owner
+
+
+def _is_programs(term: Value) -> bool:
+    """Tell whether a term is a variable of the program, or something in one."""
+    while isinstance(term, Field):
+        term = term.owner
+    return term == Name(CONTROLLER)
+
+
+def _kind(field: str) -> str:
+    """Return how a field is written."""
+    return _OF_HOSTS.get(field) or (BY_NAME[field].kind if field in FIELDS else "")
 
 
 def _items(term: Value, listed: Mapping[str, Listed]) -> Iterator[Value]:
@@ -140,16 +179,23 @@ def _compared(field: Field, other: Value, hosts: Sequence[Host], *, ordered: boo
         case Constant(constant):
             number = _number(field.name, constant)
             if number is None:
-                return []
+                return _presence(field.name)
             return [eq(value, const(number)), *([lt(value, const(number))] if ordered else [])]
         case Field(owner, name) if name in FIELDS and owner == field.owner:
-            return [eq(value, _value(name)), lt(value, _value(name))]
-        case Field(_, "mac"):
+            meeting = [eq(value, _value(name)), lt(value, _value(name))]
+            return [*meeting, *_presence(field.name), *_presence(name)]
+        case Field(_, "mac") if not _is_programs(other):
             return [eq(value, const(host.mac)) for host in hosts]
-        case Field(_, "ip"):
+        case Field(_, "ip") if not _is_programs(other):
             return [eq(value, const(host.ip)) for host in hosts]
         case _:
             return None
+
+
+def _presence(field: str) -> list[Term]:
+    """Return when a packet has a field at all, unless all have."""
+    present = FrameSpace.present.get(field)
+    return [] if present is None else [present]
 
 
 def _value(field: str) -> Term:
@@ -165,11 +211,8 @@ def _number(field: str, constant: object) -> int | None:
         return None
     if isinstance(constant, int):
         return constant
-    reader = _ADDRESSES.get(BY_NAME[field].kind)
-    try:
-        return None if reader is None else reader(str(constant))
-    except PenstockError:
-        return None
+    reader = _ADDRESSES.get(_kind(field))
+    return reader(constant) if reader is not None and isinstance(constant, str) and constant else None
 
 
 def _names(which: str, host: Host) -> Term:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from penstock.openflow.match import Match
 from penstock.openflow.messages import BarrierRequest, FlowCommand, FlowMod
+from penstock.verify.variables import snapshot_of
 from penstock.world.component import Step
 
 MISHAPS: Final = {
@@ -19,6 +20,14 @@ MISHAPS: Final = {
     "hung": "The program did not always come to an end, and was stopped. See ControllerHang.",
 }
 """What can go wrong in a program, by the kind of event, and what whoever reads a proof has to know."""
+
+LEFT_OPEN: Final = {
+    "rewritten": "Packets are rewritten on their way, and classes are found for packets as they are sent.",
+    "spread": "A group has the switch choose a bucket for each packet, and only its own choice was tried.",
+    "clock_read": "The program asks what time it is, and no time passes in a proof.",
+    "counted": "The program goes by what switches count or by how long rules last: a proof counts nothing.",
+}
+"""What a network does that a proof does not follow, by the name of what is noted, in sentences."""
 
 
 @dataclass(slots=True)
@@ -35,10 +44,37 @@ class Experience:
     """Rules were only ever added, none changed, deleted or replaced."""
     mishaps: set[str] = field(default_factory=set)
     """What went wrong in the program: it `crashed` or `hung`."""
-    others: bool = False
-    """The program was given something that waits in no queue, such as an error."""
+    reconfigured: bool = False
+    """A switch was told something besides rules that changed it, such as what a group does."""
+    indirect: bool = False
+    """A packet was to be sent on in a way that depends on the switch: by its tables or by a group."""
+    counted: bool = False
+    """The program asked what was counted, or would do something else if other numbers were."""
+    rewritten: bool = False
+    """A packet left a switch other than it had come."""
+    spread: bool = False
+    """A packet came to a group of which the switch chooses one bucket."""
     repeated_replies: bool = False
     """A switch confirmed a barrier while the same confirmation was still waiting."""
+
+    opaque: set[str] = field(default_factory=set)
+    """The types of what the program has in memory that cannot be put back as it was."""
+    clock_read: bool = False
+    """The program asked what time it is."""
+
+    def left_open(self) -> list[str]:
+        """Return what was met that a proof does not follow, in sentences."""
+        kept = (
+            f"The program may keep something in {', '.join(sorted(self.opaque))}, which cannot be put back."
+        )
+        found = [said for name, said in LEFT_OPEN.items() if getattr(self, name)]
+        return [*found, kept] if self.opaque else found
+
+    def note_memory(self, program: Any) -> None:
+        """Note what a program knows that no state tells."""
+        snapshot = snapshot_of(program)
+        self.opaque |= frozenset() if snapshot is None else snapshot.opaque
+        self.clock_read |= getattr(program, "clock_read", False)
 
     def handled(self, program: Hashable, subject: object, step: Step) -> None:
         """Note what a program was given, and what it did."""

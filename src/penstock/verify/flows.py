@@ -275,7 +275,7 @@ def _told(message: Any, packet: bytes, *, numbered: bool) -> Hashable:
         case PacketOut() if message.data == packet:
             return replace(message, data=b"", xid=0)
         case FlowMod():
-            return replace(message, match=Match(), xid=0)
+            return replace(message, match=Match(), xid=message.xid if numbered else 0)
         case BarrierRequest() if numbered:
             return message
         case OpenFlowMessage():

@@ -99,10 +99,13 @@ def _check(network: Network, start: GlobalState, traffic: Traffic) -> None:
     if len(programs) != 1:
         raise PenstockError(f"A proof needs one controller, and here are {len(programs)}: name one.")
     for made in network.components:
-        if isinstance(made, Switch) and (made.options.counters or made.options.reorder != "none"):
+        if not isinstance(made, Switch):
+            continue
+        options = made.options
+        if options.counters or options.buffers or options.reorder != "none":
             raise PenstockError(
-                f"{made.name} counts packets or reorders messages by itself: set counters = false and "
-                'reorder = "none" for a proof.'
+                f"{made.name} counts or keeps packets, or reorders messages by itself: set counters = false, "
+                'buffers = 0 and reorder = "none" for a proof.'
             )
 
 

@@ -29,7 +29,13 @@ NAMED: Final[Mapping[str, Callable[[], Property]]] = {
     "ControllerCrash": ControllerCrash,
     "ControllerHang": ControllerHang,
 }
-"""The properties that have a name; the second is what `check` calls the first."""
+"""The properties that have a name; the second is the property of `check` that comes next to the first."""
+
+NEARLY: Final = {
+    "NoForwardingLoops": "NoForwardingLoops is judged as NoLoops: no packet comes back to a switch that it "
+    "has left. One that comes in twice without coming back, which check counts too, is no loop here.",
+}
+"""What is to be said of properties that mean a little less here than in a search."""
 
 _CONSTANTS: Final = ("true", "false")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*|.*\.py:.*")

@@ -39,7 +39,7 @@ from penstock.symbolic.space import Inputs, Space, Variable
 from penstock.symbolic.terms import FALSE, TRUE, Term, const, either, eq, evaluate, negation
 from penstock.verify.abstract_controller import Request, Subject
 from penstock.verify.assumed import Assumed
-from penstock.verify.experience import Experience
+from penstock.verify.experience import LEFT_OPEN, Experience
 from penstock.verify.flows import Asking, Flows, Handling
 from penstock.world.frame import Frame
 from penstock.world.hosts import Host
@@ -52,6 +52,9 @@ MOST_VALUES: Final = 3
 
 _CONFINED: Final = ("eth_dst", "ipv4_dst", "arp_tpa")
 """Fields that hold no addresses but those of the scenario, groups, and one that nobody has."""
+
+_BESIDE: Final = frozenset({"in_port", "metadata", "tunnel_id"})
+"""What rules ask for that is no part of a packet but of how it came there."""
 
 Partition = tuple[tuple[Term, ...], ...]
 """Conditions of which one and only one holds of each packet."""
@@ -221,9 +224,11 @@ class PacketClasses:
 
     def tell_apart_by(self, match: Match) -> None:
         """Split classes by what a rule asks of packets, wherever they come in."""
-        asked = Match(tuple(term for term in match.terms if term.field != "in_port"))
+        asked = Match(tuple(term for term in match.terms if term.field not in _BESIDE))
         for each in self.hosts:
             sure, possible = Header(each.frames.fields).accepted_by(asked)
+            if sure != possible and each.solver.solve((possible, negation(sure))) is not None:
+                self.reservations[f"A rule asks for {asked}, and no packets were tried for all of it."] = None
             for condition in dict.fromkeys((sure, possible)):
                 each.refine(((condition,), (negation(condition),)))
 
@@ -239,9 +244,7 @@ class PacketClasses:
             context = Context(subject.switch, replace(message, data=b"", total_len=0, tag="", xid=0))
             senders = [each for each in self.hosts if message.data in sent[each.host.name]]
             if not senders:
-                self.remarks[
-                    "Packets are rewritten on their way, and classes are found for packets as they are sent."
-                ] = None
+                self.remarks[LEFT_OPEN["rewritten"]] = None
             for each in senders or self.hosts:
                 found[each.host.name, context] = each
         for (_, context), each in sorted(found.items(), key=lambda item: (item[0][0], repr(item[0][1]))):

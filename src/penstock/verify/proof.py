@@ -42,7 +42,7 @@ from penstock.verify.invariants import NoLoops
 from penstock.verify.lifting import Lifting, Model, Traffic, lift
 from penstock.verify.ltl.checking import Verdict
 from penstock.verify.monitors import Monitor
-from penstock.verify.options import VerifyOptions, known_of, named_property, options_of
+from penstock.verify.options import NEARLY, VerifyOptions, known_of, named_property, options_of
 from penstock.verify.order import all_programs
 from penstock.verify.packet_classes import PacketClasses
 from penstock.verify.temporal import breaks, decided
@@ -141,6 +141,8 @@ class Proving:
             )
         self._given = tuple(dict.fromkeys(given))
         self._named = {text: named_property(text) for text in self._given}
+        self.nearly = [NEARLY[text] for text in self._given if text in NEARLY]
+        """What is to be said of what is to be proved."""
         self._built: Built | None = None
 
     @property
@@ -193,7 +195,7 @@ def prove(
     proof = Proof(scenario, options)
     if proving.left_out:
         proof.remarks.append(f"Not judged, since a proof does not know them: {', '.join(proving.left_out)}.")
-    proof.remarks += _left_aside(scenario)
+    proof.remarks += (*proving.nearly, *_left_aside(scenario))
     if proving.built.broken:
         _refuse_to_join(proof, proving.built)
     else:
@@ -288,7 +290,7 @@ class _Rounds:
         self._classes = PacketClasses(discovery, controller)
         model = proving.lifted(self._classes.traffic)
         for reading in proving.claims(model).formulas:
-            asked = Distinctions(reading.formula, proving.hosts)
+            asked = Distinctions(reading.formula, proving.hosts, reading.text)
             self._classes.tell_apart(asked.conditions)
             for comparison in asked.beyond:
                 self._classes.reservations[
@@ -314,8 +316,11 @@ class _Rounds:
             if programs is None or not classes.learn(model.experience, programs, until=self._until):
                 break
         proof.classes = {name: len(frames) for name, frames in proof.traffic.items()}
-        proof.bounds += (*classes.remarks, *classes.reservations)
-        proof.remarks += [said for kind, said in MISHAPS.items() if kind in model.experience.mishaps]
+        left_open = (*classes.remarks, *classes.reservations, *model.experience.left_open())
+        proof.bounds += dict.fromkeys(left_open)
+        joining = (event.kind for record in self._proving.built.joining for event in record.events)
+        mishaps = model.experience.mishaps.union(joining)
+        proof.remarks += [said for kind, said in MISHAPS.items() if kind in mishaps]
         proof.assumptions = (*assumptions_of(model), *_ASSUMED, *_taken_on_trust(self._proving.options))
         if proof.findings:
             proof.result, proof.reasons = "violated", ()
@@ -467,7 +472,9 @@ _ASSUMED = (
     "Hosts send packets of all classes that something tells apart, each any number of times.",
     "Hosts use no addresses as their own but theirs, and write to those of hosts and switches, to groups, "
     "and to one address that nobody has.",
-    "Rules between barriers are carried out in any order; messages are not lost.",
+    "Packets have one VLAN tag at most; there are no fragments, no IPv6 extension headers, and nothing after "
+    "an MPLS label.",
+    "Messages between barriers are carried out in any order, and are not lost.",
     "The controller does nothing by itself: its timers do not go off.",
     "The program does the same whenever it is given the same in the same state.",
 )

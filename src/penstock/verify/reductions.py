@@ -35,7 +35,7 @@ from penstock.explore.tables import Entry, Group, Rows, taken
 from penstock.properties.base import Property, Violated, ask
 from penstock.verify.abstract_controller import CONTROL, ControllerQueues
 from penstock.verify.abstract_host import HostQueue
-from penstock.verify.abstract_switch import ADD, MATCH, NOMATCH, SwitchQueues
+from penstock.verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, SwitchQueues
 from penstock.verify.invariants import PerPacket
 from penstock.world.transition import Transition
 
@@ -181,7 +181,7 @@ class Reduced:
                     continue
                 after = taken(state, entry[1], entry[2])
                 # What a host receives is gone, and could be sent there again without end.
-                if not (after ^ state) & (self._lasting if str(entry[4].what).startswith(MATCH) else -1):
+                if not (after ^ state) & (self._lasting if _kind(entry[4]) in (MATCH, NOMATCH) else -1):
                     continue
                 state = after
                 touched += [place for place, _ in entry[2]]
@@ -253,7 +253,8 @@ class Reduced:
             known = self._more.get(key)
             if known is None:
                 now, then = (cells.component_states(state)[name] for state in (after, before))
-                known = self._more[key] = _has_all(now, then)
+                under_way = [cells.value(state, cell)[1] for state in (after, before)]
+                known = self._more[key] = under_way[0] == under_way[1] and _has_all(now, then)
             if not known:
                 return False
         return True
@@ -281,10 +282,10 @@ class Reduced:
         for entry in self._cells.acts(self._fabric, at // WIDTH, number, self._is_eager) if at else ():
             _, _, ops, seen, transition = entry
             kind = _kind(transition)
-            # A rule that the switch refuses is answered, which makes the refusal a matter of order.
-            if seen or (kind == ADD and ops):
-                continue
             places = {at, *(place for place, _ in ops)}
+            # What the switch refuses is answered, which makes the refusal a matter of order.
+            if seen or (kind == ADD and ops) or (kind == FORWARD and self._controller in places):
+                continue
             if not places & self._unsure:
                 self.used.add(kind)
                 found.append((entry, bool(places & self._read)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.explore.search import Bounds
+from penstock.verify.experience import Experience
 from penstock.verify.formulas import Reading
 from penstock.verify.lifting import Model
 from penstock.verify.ltl.checking import Verdict, decide
@@ -19,6 +20,7 @@ from penstock.verify.ltl.core import holds
 from penstock.verify.ltl.grounding import Grounded, ground
 from penstock.verify.ltl.metering import Meter
 from penstock.verify.ltl.over_cells import ComponentView, Label, NetworkRuns
+from penstock.verify.verification import look_at_programs
 from penstock.verify.vocabulary import Vocabulary
 from penstock.world.transition import Record
 from penstock.world.world import World
@@ -39,15 +41,17 @@ class _View(ComponentView):
 class _StepByStep:
     """The same runs, in which each single step is an actor of its own."""
 
-    def __init__(self, runs: NetworkRuns) -> None:
+    def __init__(self, runs: NetworkRuns, experience: Experience) -> None:
         self._runs = runs
+        self._experience = experience
 
     def initial(self) -> int:
         """Return the first state."""
         return self._runs.initial()
 
     def successors(self, state: int) -> Iterator[tuple[Label, str, int]]:
-        """Yield what can happen in a state."""
+        """Yield what can happen in a state, unless the program has been in too many."""
+        look_at_programs(self._experience)
         for label, _, after in self._runs.successors(state):
             yield label, str(label), after
 
@@ -55,7 +59,7 @@ class _StepByStep:
 def decided(model: Model, reading: Reading, vocabulary: Vocabulary, *, fair: bool, bounds: Bounds) -> Verdict:
     """Look for a run that breaks a formula, among all there are."""
     runs = NetworkRuns(model.network, reading.events, model.start)
-    system = _StepByStep(runs)
+    system = _StepByStep(runs, model.experience)
     grounded = ground(reading.formula, _View(runs, vocabulary), runs.initial())
     actors = _actors(system, Meter(bounds)) if fair else ()
     situation = runs.situation(reading.components)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from penstock.check import states_of
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
@@ -45,12 +46,13 @@ _PAUSE: Final = 0.2
 
 _GIVEN: Final = "Hosts send no packets but those given, each any number of times."
 
-_TIMELESS: Final = frozenset({SYNCHRONISE, REPLY})
+_TIMELESS: Final = frozenset({SYNCHRONISE, REPLY, FORWARD})
 """Kinds that may be eager or not whatever else is."""
 
 _WHY: Final = {
     SEND: "send at once: that a packet is there takes nothing away, and no property sees it come.",
-    FORWARD: "fwd at once: a packet that is there sooner takes nothing away, and no property sees it come.",
+    FORWARD: "fwd at once: a packet that is there sooner takes nothing away, and no property sees it come; "
+    "where it goes depends on nothing.",
     MATCH: "match at once: a packet stays where it is and comes to the next place too, unseen by properties.",
     RECEIVE: "recv at once, where no property looks at the host or the packet.",
     REPLY: "brepl at once: no barrier reply ever met its like in the controller's queue.",
@@ -145,15 +147,18 @@ def _objection(attempt: _Attempt, method: Method) -> str:
     model, eager = attempt.model, attempt.reduced.used
     experience = model.experience
     controller = next(made for made in model.network.components if isinstance(made, AbstractController))
-    if SYNCHRONISE in eager and (experience.others or is_order_sensitive(controller, experience)):
+    if SYNCHRONISE in eager and is_order_sensitive(controller, experience):
         return SYNCHRONISE
+    if FORWARD in eager and (experience.reconfigured or experience.indirect):
+        return FORWARD
     if method != "penstock":
         return ""
     if REPLY in eager and experience.repeated_replies:
         return REPLY
-    if ADD in eager and (not experience.only_adds or (experience.barriers and REPLY not in eager)):
+    grows = experience.only_adds and not experience.reconfigured and not experience.indirect
+    if ADD in eager and (not grows or (experience.barriers and REPLY not in eager)):
         return ADD
-    if CONTROL in eager and not experience.only_adds:
+    if CONTROL in eager and not grows:
         return CONTROL
     if not eager & {ADD, CONTROL}:
         return ""
@@ -219,9 +224,10 @@ class _Attempt:
         world = World(network)
         world.restore(self.model.start)
         watch = Watch(network, self.cells.properties)
+        watch.begin(states_of(world))
         for transition in violation.path:
             record = world.take(transition)
-            watch.observe(record, dict(zip(network.names, world.snapshot().states, strict=True)))
+            watch.observe(record, states_of(world))
         return violation.property in watch.broken
 
 
@@ -243,8 +249,7 @@ class _MergedSearch(Search):
     def tick(self) -> None:
         """Look at the limits, also at how many states the program has: they may be without bound."""
         super().tick()
-        if len(self._experience.programs) >= MOST_PROGRAMS:
-            raise Stop(f"{MOST_PROGRAMS:,} states of the program, which may have ever more")
+        look_at_programs(self._experience)
 
     def plain(self) -> Plain:
         """Return the function from a state to its successors, which looks at the clock now and then."""
@@ -287,6 +292,12 @@ class _MergedSearch(Search):
             here, taken = next(step for step in self._reduced.told(here) if step[0] == wanted)
             transitions += taken
         return tuple(transitions)
+
+
+def look_at_programs(experience: Experience) -> None:
+    """Stop a search if the program seems to have no end of states."""
+    if len(experience.programs) >= MOST_PROGRAMS:
+        raise Stop(f"{MOST_PROGRAMS:,} states of the program, which may have ever more")
 
 
 def assumptions_of(model: Model) -> tuple[str, ...]:
