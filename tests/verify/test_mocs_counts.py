@@ -36,6 +36,19 @@ def test_as_many_states_violate(program: str, violating: int):
     assert row["verdict"] == ("violated" if violating else "proved")
 
 
+@pytest.mark.parametrize("case", [case for case in _of("penstock") if case.switches < 4], ids=str)
+def test_penstocks_own_method_needs_no_more(case: Case):
+    assert agrees(measure(case))
+
+
+@pytest.mark.parametrize(("switches", "states"), [(1, 62), (2, 152)])
+def test_rules_before_a_barrier_are_added_at_once(switches: int, states: int):
+    model, properties = BUILDERS["stateful-firewall"](switches, 2)
+    found = verify(model, properties, shortest=False)
+    assert (found.verdict, found.states) == ("proved", states)
+    assert "add" in found.eager
+
+
 @pytest.mark.parametrize("switches", [2, 3, 4])
 def test_penstock_proves_mac_learning_with_fewer_states(switches: int):
     cases = [

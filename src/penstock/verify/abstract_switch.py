@@ -201,7 +201,9 @@ class AbstractSwitch:
         step = self.carried_out(state.inner, subject)
         if isinstance(subject, PacketOut):
             return self._kept(replace(state, forward=state.forward - {subject}), step)
-        self._experience.only_adds &= not step.sends and not _lost(state.inner, step.state)
+        if not isinstance(subject, BarrierRequest):
+            # What is refused is answered too.
+            self._experience.only_adds &= not step.sends and not _lost(state.inner, step.state)
         return self._kept(_without(state, subject), step)
 
     def _kept(self, state: SwitchQueues, step: Step) -> Step:
