@@ -31,9 +31,16 @@ class Greeter(app_manager.RyuApp):
         print("greeted by", event.msg.version, "on", hub.HUB_TYPE)
 """
 
-FAILING_APP = APP.replace(
-    'print("greeted by", event.msg.version, "on", hub.HUB_TYPE)', 'raise ValueError("no manners")'
-)
+RUDE = 'raise ValueError("no manners")'
+FAILURES = {
+    "at once": RUDE,
+    "by a timer": f"def fail():\n            {RUDE}\n        hub.spawn_after(0.01, fail)",
+}
+
+
+def failing_app(when: str) -> str:
+    """Return an app that raises when it is greeted, or after it was."""
+    return APP.replace('print("greeted by", event.msg.version, "on", hub.HUB_TYPE)', FAILURES[when])
 
 
 def launched(*words: str) -> "subprocess.CompletedProcess[str]":
@@ -105,9 +112,12 @@ def test_an_option_that_os_ken_does_not_know_is_a_sentence(tmp_path: Path) -> No
     assert told.stderr.splitlines()[-1] == "os-ken does not know what --frobnicate means: see above."
 
 
+@pytest.mark.parametrize("when", FAILURES)
 @pytest.mark.parametrize("hub", ["native", "eventlet"])
-def test_an_app_that_raises_ends_the_process_if_that_is_asked_for(hub: str, tmp_path: Path) -> None:
-    (tmp_path / "failing.py").write_text(FAILING_APP)
+def test_an_app_that_raises_ends_the_process_if_that_is_asked_for(
+    hub: str, when: str, tmp_path: Path
+) -> None:
+    (tmp_path / "failing.py").write_text(failing_app(when))
     words = (*LAUNCH, "failing.py", "--port", "{port}", "--hub", hub, "--end-on-error")
     program = Program("c0", words, ports.free_port(), tmp_path)
     process = ControllerProcess(program)

@@ -1,6 +1,8 @@
 """Minimised runs are put together by the bug that they show."""
 
 import json
+import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,27 @@ def test_a_run_is_named_by_its_folder_or_by_that_of_its_minimum(tmp_path: Path) 
     assert [*minimised_in(run)] == [*minimised_in(run / "minimal")] == [*minimised_in(tmp_path)]
 
 
+def test_a_run_that_is_named_twice_counts_once(tmp_path: Path) -> None:
+    run = minimised(tmp_path, "a")
+    assert [found.run for found in minimised_in(run, tmp_path, run / "minimal")] == [run]
+
+
+def test_who_stands_in_a_folder_need_not_name_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, other = minimised(tmp_path, "a"), minimised(tmp_path, "b")
+    for folder, here in ((run, "."), (run / "minimal", "."), (run / "minimal", "..")):
+        monkeypatch.chdir(folder)
+        assert [found.run for found in minimised_in(Path(here))] == [run]
+    monkeypatch.chdir(run)
+    assert [found.resolve() for found in others_like(Path("minimal"))] == [other]
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    summary = minimised(tmp_path, "a") / "minimal" / "summary.json"
+    summary.unlink()
+    os.mkfifo(summary)
+    assert list(minimised_in(tmp_path)) == []
+
+
 def test_the_runs_beside_one_that_show_the_same(tmp_path: Path) -> None:
     run, other = minimised(tmp_path, "a"), minimised(tmp_path, "b")
     minimised(tmp_path, "c", bug="LoopFreedom-2")
@@ -62,7 +85,13 @@ def test_the_runs_beside_one_that_show_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[1]", "{}", "[" * 100_000, "\0", *(json.dumps(GOOD | {key: 7}) for key in ("bug", "sequence"))],
+    [
+        *("", "[1]", "{}", "[" * 100_000, "\0"),
+        *(json.dumps(GOOD | {key: 7}) for key in ("bug", "sequence")),
+        *(json.dumps(GOOD | {"inputs": number}) for number in (math.inf, 1.5, "40")),
+        json.dumps(GOOD | {"sequence": "send h1 to h2 ping 1"}),
+        json.dumps(GOOD | {"controllers": [math.nan]}),
+    ],
 )
 def test_a_damaged_summary_is_said_to_be_one(tmp_path: Path, text: str) -> None:
     run = minimised(tmp_path, "a")

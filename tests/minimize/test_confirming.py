@@ -1,15 +1,19 @@
 """A result counts if a careful replay shows the violation; what was not found in haste counts as it is."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from minimize_lab import LIVE_INPUTS, moving_hosts, performed_live
 
-from penstock.minimize.confirming import confirming_tries, is_confirmed
-from penstock.minimize.ddmin import Minimal
+from penstock.minimize.confirming import confirmed, confirming_tries, is_confirmed
+from penstock.minimize.ddmin import Minimal, conditions
 from penstock.minimize.live_replay import LiveReproducer
+from penstock.minimize.progress import Progress
 from penstock.minimize.script import Cue, Script, load_script
 from penstock.minimize.virtual_replay import VirtualReproducer
 from penstock.minimize.waiting import Waiting
+from penstock.minimize.worker import Origin
 
 
 def result(script: Script, inputs: tuple[Cue, ...], tries: int = 1) -> Minimal:
@@ -34,3 +38,36 @@ def test_what_was_exact_or_careful_is_not_played_again(tmp_path: Path) -> None:
 def test_it_is_tried_as_often_as_the_minimisation_tried_and_three_times_at_least(tmp_path: Path) -> None:
     script = load_script(moving_hosts(tmp_path))
     assert [confirming_tries(result(script, (), tries)) for tries in (1, 3, 5)] == [3, 3, 5]
+
+
+def test_a_search_with_care_that_was_broken_off_goes_on(tmp_path: Path) -> None:
+    origin = Origin.of(performed_live(tmp_path / "run", *LIVE_INPUTS))
+    asked: list[bool] = []
+
+    def search(origin: Origin) -> Minimal:
+        script = origin.script()
+        asked.append(origin.waiting.careful)
+        Progress(conditions(script, 1, origin.terms), tmp_path)
+        if asked == [False, True]:
+            raise KeyboardInterrupt
+        return result(script, script.inputs[:1])  # which does not lead to the violation
+
+    with pytest.raises(KeyboardInterrupt):
+        confirmed(origin, search, tmp_path)
+    _, used = confirmed(origin, search, tmp_path)
+    assert asked == [False, True, True]
+    assert used.waiting.careful
+
+
+def test_a_search_that_was_careful_from_the_start_is_none_of_those(tmp_path: Path) -> None:
+    origin = Origin.of(moving_hosts(tmp_path / "run"))
+    careful = replace(origin, waiting=Waiting(careful=True))
+    asked: list[Origin] = []
+
+    def search(origin: Origin) -> Minimal:
+        asked.append(origin)
+        return result(origin.script(), ())
+
+    Progress(conditions(careful.script(), 1, careful.terms), tmp_path)
+    confirmed(origin, search, tmp_path)
+    assert asked == [origin]

@@ -211,6 +211,14 @@ def test_a_look_ahead_leads_to_as_few_inputs(run: Path, tmp_path: Path) -> None:
     assert (status, json.loads(printed)["size"]) == (1, 2)
 
 
+def test_a_proof_with_real_processes_is_refused_before_anything_is_played(
+    hasty: Path, tmp_path: Path
+) -> None:
+    told = CliRunner().invoke(commands, ["minimize", str(hasty), "-o", str(tmp_path / "out"), "--shortest"])
+    assert str(told.exception) == "With real processes nothing can be proved: leave --shortest out."
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_live_replay_waits_as_it_is_told(hasty: Path) -> None:
     status, printed = penstock("replay", str(hasty), "--careful", "--epsilon", "200", "--json")
     assert (status, json.loads(printed)["reproduced"]) == (1, True)

@@ -21,6 +21,7 @@ from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.progress import FILE, Progress
 from penstock.minimize.reproducing import Attempt
 from penstock.minimize.script import Cue, load_script
+from penstock.minimize.shortest import shortest
 from penstock.minimize.writing import write_minimal
 
 LIMIT_S = 60
@@ -170,10 +171,11 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
         Progress("one", tmp_path)
 
 
-def test_a_full_disk_is_not_taken_for_an_answer(
-    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = load_script(trace)
+NO_SPACE = r"cannot be kept in .*progress.jsonl: No space left on device"
+
+
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Have the disk be full after two answers; return what was opened to be added to."""
     whole, opened = Path.open, []
 
     def open_full(path: Path, mode: str = "r", **options: Any) -> Any:
@@ -183,8 +185,26 @@ def test_a_full_disk_is_not_taken_for_an_answer(
         return whole(path, mode, **options)
 
     monkeypatch.setattr(Path, "open", open_full)
-    with pytest.raises(PenstockError, match=r"cannot be kept in .*progress.jsonl: No space left on device"):
+    return opened
+
+
+def test_a_full_disk_is_not_taken_for_an_answer(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = load_script(trace)
+    opened = filled(monkeypatch)
+    with pytest.raises(PenstockError, match=NO_SPACE):
         minimise(script, CheckReproducer(script), folder=tmp_path)
+    assert len(opened) == 3
+
+
+def test_nor_is_it_for_a_proof(trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load_script(trace)
+    reproducer = CheckReproducer(script)
+    minimal = minimise(script, reproducer, simplify=False)
+    opened = filled(monkeypatch)
+    with pytest.raises(PenstockError, match=NO_SPACE):
+        shortest(minimal, reproducer, progress=Progress(script.digest(), tmp_path))
     assert len(opened) == 3
 
 

@@ -20,6 +20,8 @@ from penstock.minimize.ddmin import Minimal, NotReproducedError, conditions, min
 from penstock.minimize.parallel import minimise_in_parallel
 from penstock.minimize.progress import Progress, Step, Watcher
 from penstock.minimize.script import Script, trace_file
+from penstock.minimize.shortest import refuse_inexact
+from penstock.minimize.shortest import shortest as proved_shortest
 from penstock.minimize.waiting import EPSILON_MS, Waiting
 from penstock.minimize.worker import Origin
 from penstock.minimize.writing import folder_for, story_of, summary, write_minimal
@@ -107,6 +109,8 @@ def run_minimize(
     origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
     script = origin.script()
     folder = output if output is not None else folder_for(trace_file(trace))
+    if shortest:
+        refuse_inexact(origin.reproducer(script))
     try:
         with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
             watch = partial(shown.tell, original=len(script.inputs))
@@ -114,8 +118,6 @@ def run_minimize(
             minimal, origin = confirmed(origin, search, folder)
             reproducer = origin.reproducer(script)
             if shortest:
-                from penstock.minimize.shortest import shortest as proved_shortest
-
                 answers = Progress(conditions(script, tries, origin.terms), folder, watch)
                 minimal = proved_shortest(minimal, reproducer, progress=answers)
     except NotReproducedError as error:
@@ -184,7 +186,7 @@ def _minimal_lines(minimal: Minimal, where: Path) -> Iterator[str]:
 
 def run_bugs(paths: Sequence[Path], *, as_json: bool) -> int:
     """Tell which bugs minimised runs show, and return the exit status."""
-    bugs = bugs_of(run for path in dict.fromkeys(paths) for run in minimised_in(path))
+    bugs = bugs_of(minimised_in(*paths))
     if as_json:
         click.echo(json.dumps({"bugs": [_bug_as_json(runs) for runs in bugs]}))
     else:

@@ -9,7 +9,7 @@ named by its module (`ryu.app.simple_switch_13`) or its file (`app.py`).
 When a handler of an app raises, os-ken goes on as if nothing were amiss: with the system's threads the app
 hears of nothing any more, in silence; with green threads the exception is logged.  Nobody on the network sees
 either.  With `--end-on-error` it is logged and the process ends, with the status 1, so that runs of real
-processes find what runs in process do.
+processes find what runs in process do.  That goes for the timers and threads of an app, too.
 
 os-ken's threads are the system's.  An app that relies on green threads, or serves the web with
 `os_ken.app.wsgi`, asks for `--hub eventlet`, which must be installed then.
@@ -23,6 +23,7 @@ import importlib.util
 import logging
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -75,6 +76,15 @@ def _end_on_error() -> None:
         hub.TaskExit = _Farewell
     # After os-ken's own handlers, so that what happened is printed first.
     logging.getLogger().addHandler(_Ending(logging.ERROR))
+    # Timers, and threads that an app starts itself, are not os-ken's.
+    threading.excepthook = _end_with_thread
+
+
+def _end_with_thread(raised: threading.ExceptHookArgs) -> None:
+    """Print what a thread has raised, and end the process, unless the thread only wished to end."""
+    threading.__excepthook__(raised)
+    if not issubclass(raised.exc_type, SystemExit):
+        _leave(_FAILED)
 
 
 class _Farewell(BaseException):

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.minimize.writing import FOLDER, SUMMARY
 
-SUMMARY: Final = "summary.json"
 _MOST_BYTES: Final = 20_000_000
 
 
@@ -42,16 +42,39 @@ class Minimised:
         return (self.bug, self.controllers) == (other.bug, other.controllers)
 
 
-def minimised_in(path: Path) -> Iterator[Minimised]:
-    """Yield the minimised runs that a path names: one, or those in a folder of runs."""
-    for place in (path, path / "minimal"):
-        if (place / SUMMARY).is_file() and (place / "trace.jsonl").is_file() and place.name == "minimal":
-            yield read(place)
+def minimised_in(*paths: Path) -> Iterator[Minimised]:
+    """Yield the minimised runs that paths name, once each: a path names one, or those in a folder of runs."""
+    seen: set[Path] = set()
+    for path in paths:
+        for folder in _folders(_named(path)):
+            real = folder.resolve()
+            if real not in seen:
+                seen.add(real)
+                yield read(folder)
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    for place in (path, path / FOLDER):
+        if place.name == FOLDER and _has_result(place):
+            yield place
             return
     if not path.is_dir():
         raise PenstockError(f"There is no folder {path}: give folders of runs, or one that has such in it.")
-    for found in sorted(path.glob(f"*/minimal/{SUMMARY}")):
-        yield read(found.parent)
+    yield from _in_runs_of(path)
+
+
+def _in_runs_of(folder: Path) -> list[Path]:
+    """Return the results of the runs in a folder."""
+    return sorted(filter(_has_result, folder.glob(f"*/{FOLDER}")))
+
+
+def _has_result(folder: Path) -> bool:
+    return (folder / SUMMARY).is_file() and (folder / "trace.jsonl").is_file()
+
+
+def _named(path: Path) -> Path:
+    """Return a path that ends in the folder's name, which `.` and `..` do not tell."""
+    return path.resolve() if path.name in ("", "..") else path
 
 
 def read(folder: Path) -> Minimised:
@@ -66,9 +89,9 @@ def read(folder: Path) -> Minimised:
             _text(found["bug"]),
             _text(found["property"]),
             _text(found["message"]),
-            tuple(map(_text, found["sequence"])),
-            int(found["inputs"]),
-            json.dumps(found.get("controllers"), sort_keys=True),
+            _texts(found["sequence"]),
+            _number(found["inputs"]),
+            json.dumps(found.get("controllers"), sort_keys=True, allow_nan=False),
         )
     except OSError as error:
         raise PenstockError(f"{file} cannot be read: {error.strerror}.") from None
@@ -82,8 +105,20 @@ def _text(value: Any) -> str:
     return value
 
 
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return tuple(map(_text, value))
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError(value)
+    return value
+
+
 def bugs_of(runs: Iterable[Minimised]) -> list[list[Minimised]]:
-    """Return minimised runs put together by the bug they show, most runs first, the smallest input first."""
+    """Return minimised runs put together by the bug they show, that with most runs first."""
     groups: dict[tuple[str, str], list[Minimised]] = {}
     for run in runs:
         groups.setdefault((run.bug, run.controllers), []).append(run)
@@ -92,13 +127,13 @@ def bugs_of(runs: Iterable[Minimised]) -> list[list[Minimised]]:
 
 def others_like(folder: Path) -> list[Path]:
     """Return the runs beside one whose minimal sequence shows the same bug; `folder` is the minimal one."""
-    own = read(folder)
+    own = read(_named(folder))
     found = []
-    for path in sorted(own.run.parent.glob(f"*/minimal/{SUMMARY}")):
-        if path.parent.resolve() == folder.resolve():
+    for place in _in_runs_of(_named(own.run).parent):
+        if place.resolve() == folder.resolve():
             continue
         try:
-            other = read(path.parent)
+            other = read(place)
         except PenstockError:
             continue  # whoever asks about this run need not hear of another one's files
         if own.is_same(other):

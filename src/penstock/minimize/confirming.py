@@ -2,8 +2,8 @@
 
 Replays with real processes are short of patience while inputs are left out (see `live_replay`), so what
 they say of the last few is a good guess.  It stands if a careful replay shows the violation, in one of a few
-tries; else everything is done again with care.  Exact replays need no confirmation, nor do those that were
-careful all along.
+tries; else everything is done again with care.  If that is broken off, it is what goes on the next time.
+Exact replays need no confirmation, nor do those that were careful all along.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.progress import FILE
+from penstock.minimize.progress import kept_under
 from penstock.minimize.reproducing import Reproducer
 from penstock.minimize.worker import Origin
 
@@ -40,10 +40,15 @@ def confirmed(origin: Origin, search: Callable[[Origin], Minimal], folder: Path)
 
     `folder` is where the search keeps its answers.
     """
-    minimal = search(origin)
-    if is_confirmed(minimal, origin.reproducer(minimal.script)):
-        return minimal, origin
-    # What was answered in haste is forgotten.
-    (folder / FILE).unlink(missing_ok=True)
-    careful = replace(origin, waiting=replace(origin.waiting, careful=True))
+    careful = replace(origin, waiting=replace(origin.waiting, careful=True), again=True)
+    if not _is_begun(careful, folder):
+        minimal = search(origin)
+        if is_confirmed(minimal, origin.reproducer(minimal.script)):
+            return minimal, origin
     return search(careful), careful
+
+
+def _is_begun(origin: Origin, folder: Path) -> bool:
+    """Tell whether the answers in a folder are those of a search from this origin."""
+    kept = kept_under(folder)
+    return kept.endswith(f" {origin.terms}") and kept.startswith(f"{origin.script().digest()} ")

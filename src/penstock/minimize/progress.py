@@ -20,6 +20,7 @@ from penstock.minimize.reproducing import Attempt
 
 FORMAT: Final = "penstock-minimisation"
 FILE: Final = "progress.jsonl"
+_LONGEST_HEADER: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,18 @@ class Progress:
                     raise OSError(ENOSPC, os.strerror(ENOSPC))
         except OSError as error:
             raise UnkeptError(_unkept(self._path, error)) from None
+
+
+def kept_under(folder: Path) -> str:
+    """Return what the answers in a folder depend on; nothing, if there are none that can be read."""
+    path = folder / FILE
+    if not path.is_file():
+        return ""
+    try:
+        with path.open("rb") as file:
+            return str(json.loads(file.readline(_LONGEST_HEADER))["digest"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
 
 
 def _unkept(path: Path, error: OSError) -> str:

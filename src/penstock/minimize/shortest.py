@@ -23,7 +23,7 @@ from typing import Final
 from penstock.errors import PenstockError
 from penstock.fuzz.inputs import Check
 from penstock.minimize.ddmin import Minimal
-from penstock.minimize.progress import Progress
+from penstock.minimize.progress import Progress, UnkeptError
 from penstock.minimize.reproducing import Reproducer
 from penstock.minimize.script import Cue, Script
 from penstock.minimize.trials import Candidate, Trials
@@ -31,15 +31,27 @@ from penstock.minimize.trials import Candidate, Trials
 MOST_REPLAYS: Final = 20_000
 
 
+def refuse_inexact(reproducer: Reproducer) -> None:
+    """Raise an error where replays are not exact, since they prove nothing."""
+    if not reproducer.is_exact:
+        raise PenstockError("With real processes nothing can be proved: leave --shortest out.")
+
+
 def shortest(
     minimal: Minimal, reproducer: Reproducer, *, progress: Progress | None = None, most: int = MOST_REPLAYS
 ) -> Minimal:
     """Return a shortest sequence, and what is proved about it; `reproducer` has the whole script."""
-    if not reproducer.is_exact:
-        raise PenstockError("With real processes nothing can be proved: leave --shortest out.")
-    script = reproducer.script
-    books = progress if progress is not None else Progress(script.digest())
+    refuse_inexact(reproducer)
+    books = progress if progress is not None else Progress(reproducer.script.digest())
     books.phase = "shorter sequences"
+    try:
+        return _proved(minimal, reproducer, books, most)
+    except UnkeptError as error:
+        raise PenstockError(str(error)) from None
+
+
+def _proved(minimal: Minimal, reproducer: Reproducer, books: Progress, most: int) -> Minimal:
+    script = reproducer.script
     trials = Trials(reproducer, books)
     tried = 0
     for size in range(minimal.size):

@@ -47,6 +47,8 @@ class Origin:
     wide: bool = False
     waiting: Waiting = USUAL
     """How replays with real processes wait."""
+    again: bool = False
+    """Whether it is minimised once more, since what was found in haste did not stand."""
 
     @staticmethod
     def of(
@@ -62,7 +64,8 @@ class Origin:
     @property
     def terms(self) -> str:
         """What answers depend on besides the script."""
-        return f"{'wide ' if self.wide else ''}{self.waiting if self.waiting != USUAL else ''}".rstrip()
+        words = ("again" * self.again, "wide" * self.wide, str(self.waiting) * (self.waiting != USUAL))
+        return " ".join(filter(None, words))
 
     def script(self) -> Script:
         """Read the script."""

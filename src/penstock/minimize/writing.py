@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock.errors import PenstockError
-from penstock.minimize.bugs import SUMMARY
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.identity import bug_of
 from penstock.minimize.progress import FILE
@@ -26,6 +25,7 @@ from penstock.minimize.reproducing import Reproducer
 from penstock.tables import toml_of
 
 FOLDER: Final = "minimal"
+SUMMARY: Final = "summary.json"
 
 _TEST: Final = '''"""{title}
 
