@@ -40,7 +40,7 @@ from penstock.scenario import Limits, Scenario
 from penstock.trace import Verdict, write_trace
 from penstock.world.network import ComponentRaised
 from penstock.world.transition import Record
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +252,3 @@ def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool
     if world.is_at_rest():
         watch.at_rest(states_of(world))
     return tuple(records), watch.broken.get(violation.property) == violation.message
-
-
-def states_of(world: World) -> dict[str, object]:
-    """Return the states of a world's components by name."""
-    return dict(zip(world.network.names, world.snapshot().states, strict=True))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.check import states_of
 from penstock.errors import PenstockError
 from penstock.report.classes import HostClasses, classes_of
 from penstock.scenario import Scenario
 from penstock.symbolic.discovery import Discovery
 from penstock.trace import read_trace
 from penstock.world.hosts import Host
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 
 def list_packets(

@@ -14,13 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from penstock.check import states_of
 from penstock.errors import PenstockError
 from penstock.properties.watch import Watch
 from penstock.scenario import scenario_of
 from penstock.trace import Trace, read_trace
 from penstock.world.transition import Record
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 if TYPE_CHECKING:
     from penstock.minimize.reproducing import Attempt

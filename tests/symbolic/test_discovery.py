@@ -18,7 +18,7 @@ from discovery_apps import (
 from discovery_learning import Learning
 
 from penstock.building import Built
-from penstock.check import check, states_of
+from penstock.check import check
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
 from penstock.packets import list_packets
@@ -26,7 +26,7 @@ from penstock.scenario import Scenario
 from penstock.symbolic.classes import PacketClass
 from penstock.world.hosts import CuriousHost, Host
 from penstock.world.packet import IPv4, describe, parse
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 
 def scenario(program: Controller, shape: str = "single,2", **more: Any) -> Scenario:

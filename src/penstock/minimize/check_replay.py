@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final, Self
 
 from penstock.building import Built
-from penstock.check import states_of
 from penstock.errors import PenstockError
 from penstock.minimize.following import Following, Texts
 from penstock.minimize.reproducing import Attempt
@@ -25,7 +24,7 @@ from penstock.trace import Verdict, lines_of, write_trace
 from penstock.world.component import Endpoint, Message
 from penstock.world.hosts import Host
 from penstock.world.transition import ACT, DELIVER, Record, Transition
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 MOST_STEPS_TO_REST: Final = 10_000
 """How many steps a network may take to come to rest."""

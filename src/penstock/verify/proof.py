@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from penstock.building import Built
-from penstock.check import Finding, states_of
+from penstock.check import Finding
 from penstock.controllers.reactions import Answering
 from penstock.errors import PenstockError
 from penstock.explore.search import Bounds, Progress, Stop, Violation, peak_rss_mb
@@ -51,7 +51,7 @@ from penstock.verify.vocabulary import LYING, RECEIVED, Vocabulary
 from penstock.world.hosts import Host
 from penstock.world.switch import SwitchState
 from penstock.world.transition import Record, Transition
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 _LEAST = 0.001
 """How many seconds a search has at least; it then finds that time is up."""

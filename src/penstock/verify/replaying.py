@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from penstock.check import states_of
 from penstock.errors import PenstockError
 from penstock.properties.watch import Watch
 from penstock.scenario import scenario_of
@@ -17,7 +16,7 @@ from penstock.verify.proof import Proving
 from penstock.verify.temporal import breaks
 from penstock.world.frame import Frame
 from penstock.world.transition import Record
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 
 class Lifted(NamedTuple):

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from penstock.check import states_of
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
@@ -34,7 +33,7 @@ from penstock.verify.lifting import Model
 from penstock.verify.order import is_order_sensitive
 from penstock.verify.reductions import Reduced, Reduction
 from penstock.world.transition import Transition
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 Method = Literal["mocs", "ample", "kuai", "off", "penstock"]
 

@@ -430,6 +430,11 @@ class World:
                 self._urgent.discard(channel)
 
 
+def states_of(world: World) -> dict[str, object]:
+    """Return the states of a world's components by name."""
+    return dict(zip(world.network.names, world.snapshot().states, strict=True))
+
+
 def _mark(places: list[int], place: int, present: bool) -> None:
     """Have a place in a sorted list, or not."""
     index = bisect_left(places, place)

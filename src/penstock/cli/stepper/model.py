@@ -17,7 +17,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from penstock.check import states_of
 from penstock.cli.stepper.breakpoints import Breakpoint, PropertyBreak
 from penstock.cli.stepper.choices import Choice, choices_of, in_order, is_misfortune
 from penstock.errors import PenstockError
@@ -29,7 +28,7 @@ from penstock.scenario import Scenario, scenario_of
 from penstock.trace import Line, Verdict, read_trace, write_trace
 from penstock.world.network import ComponentRaised, GlobalState
 from penstock.world.transition import Record, Transition
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 MOST_ON: Final = 1_000
 """How many steps a run goes on by itself before it stops anyway."""
