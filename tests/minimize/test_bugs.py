@@ -102,7 +102,7 @@ def test_a_damaged_summary_is_said_to_be_one(tmp_path: Path, text: str) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     run = CliRunner().invoke
-    minimised(tmp_path, "a")
+    minimised(tmp_path, "a", message="h1 does not\nreach h2")
     minimised(tmp_path, "b")
     told = run(commands, ["bugs", str(tmp_path)], standalone_mode=False)
     assert told.return_value == 1

@@ -126,7 +126,8 @@ def run_minimize(
     tries = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
     where = write_minimal(folder, minimal, reproducer, tries=tries)
     if as_json:
-        click.echo(json.dumps({**summary(minimal), "folder": str(where)}))
+        alike = [str(run) for run in others_like(where)]
+        click.echo(json.dumps({**summary(minimal), "folder": str(where), "same_bug_in": alike}))
     else:
         for text in _minimal_lines(minimal, where):
             click.echo(printable(text))
@@ -217,6 +218,11 @@ def _bug_lines(bugs: Sequence[Sequence[Minimised]]) -> Iterator[str]:
     for runs in bugs:
         first = runs[0]
         yield ""
-        yield f"  ✗  {first.bug}: {first.message}"
-        yield from (f"{place:>5}. {text}" for place, text in enumerate(first.sequence, 1))
+        yield f"  ✗  {first.bug}: {_on_one_line(first.message)}"
+        yield from (f"{place:>5}. {_on_one_line(text)}" for place, text in enumerate(first.sequence, 1))
         yield from (f"     {run.run} ({run.inputs:,} inputs → {len(run.sequence):,})" for run in runs)
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text, which a stranger may have written, without line breaks."""
+    return " ".join(text.split())
