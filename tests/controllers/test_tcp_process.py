@@ -1,6 +1,7 @@
 """A controller's process is started, watched and ended, and nothing of it is ever left running."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -114,6 +115,26 @@ def test_its_death_is_noticed_and_what_it_had_started_goes_with_it(tmp_path: Pat
         assert not any(map(is_alive, family(lines)))
     assert process.ended == -signal.SIGKILL
     assert process.end_story().startswith("c0 ended by signal 9; its last lines were: family")
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_one_that_is_called_off_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
+    program = script(tmp_path, SERVES)
+
+    async def run(moments: int) -> None:
+        process = ControllerProcess(program)
+        starting = asyncio.create_task(process.start())
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert not process.running
+
+    with nothing_left(program):
+        for moments in range(1, 12):
+            asyncio.run(run(moments))
+            gc.collect()
 
 
 def test_it_can_be_started_again_on_the_same_port(tmp_path: Path) -> None:
