@@ -87,6 +87,18 @@ def performed_live(folder: Path, *texts: str) -> Path:
     return performed(folder, scenario, *texts)
 
 
+def app_in_a_process(folder: Path, source: str, **options: Any) -> Scenario:
+    """Return a switch with two hosts under an app, which is written down here; the options are of [fuzz]."""
+    (folder / "app.py").write_text(source)
+    words = [sys.executable, "-m", "penstock.controllers.launch", "app.py", "--port", "{port}"]
+    return Scenario(
+        controller={"cmd": words, "port": ports.free_port()},
+        topology="single,2",
+        folder=folder,
+        fuzz={"invariants": ["BlackHoleFreedom"], **options},
+    )
+
+
 def long_walk(folder: Path, seed: int = 3) -> Path:
     """Return the trace of a random walk of more than 300 steps into NICE's bug VII.
 

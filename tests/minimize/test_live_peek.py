@@ -1,20 +1,17 @@
 """A look ahead with real processes: what will not come is not waited for, and looking changes nothing."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from minimize_lab import LIVE_INPUTS, performed, performed_live
+from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
 
-from penstock.controllers.tcp import ports
 from penstock.minimize.ddmin import minimise
 from penstock.minimize.live_peek import LivePeekingReproducer
 from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.reproducers import reproducer_of
 from penstock.minimize.script import Cue, Script, load_script
 from penstock.minimize.waiting import USUAL, Waiting
-from penstock.scenario import Scenario
 
 PEEKING = Waiting(peek=True)
 
@@ -91,14 +88,7 @@ class Tardy(app_manager.OSKenApp):
 
 
 def test_a_look_that_changed_something_is_undone_by_playing_the_prefix_again(tmp_path: Path) -> None:
-    (tmp_path / "tardy.py").write_text(TARDY)
-    words = [sys.executable, "-m", "penstock.controllers.launch", "tardy.py", "--port", "{port}"]
-    scenario = Scenario(
-        controller={"cmd": words, "port": ports.free_port()},
-        topology="single,2",
-        folder=tmp_path,
-        fuzz={"persistent_ms": 300, "invariants": ["BlackHoleFreedom"]},
-    )
+    scenario = app_in_a_process(tmp_path, TARDY, persistent_ms=300)
     sent = "send h1 to h2 ping 1", "wait 100", "send h2 to h1 ping 1", "wait 1000"
     script = load_script(performed(tmp_path / "run", scenario, *sent))
     starts = tmp_path / "starts"

@@ -5,16 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from minimize_lab import LIVE_INPUTS, performed, performed_live
+from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
 
-from penstock.controllers.tcp import ports
 from penstock.controllers.tcp.faketime import MOMENT
 from penstock.minimize.ddmin import minimise
 from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.script import load_script
 from penstock.minimize.waiting import Pace, Waiting
 from penstock.replay import replay
-from penstock.scenario import Scenario
 from required_tools import find_tool
 
 
@@ -120,14 +118,7 @@ class Impatient(app_manager.OSKenApp):
 
 
 def test_where_time_matters_it_is_not_cut_short(tmp_path: Path) -> None:
-    (tmp_path / "impatient.py").write_text(IMPATIENT)
-    words = [sys.executable, "-m", "penstock.controllers.launch", "impatient.py", "--port", "{port}"]
-    scenario = Scenario(
-        controller={"cmd": words, "port": ports.free_port()},
-        topology="single,2",
-        folder=tmp_path,
-        fuzz={"persistent_ms": 100, "invariants": ["BlackHoleFreedom"]},
-    )
+    scenario = app_in_a_process(tmp_path, IMPATIENT, persistent_ms=100)
     texts = ("send h1 to h2 ping 1", "wait 900", "send h1 to h2 ping 2", "wait 200")
     script = load_script(performed(tmp_path / "runs", scenario, *texts))
     assert script.violation is not None

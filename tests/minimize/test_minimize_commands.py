@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from minimize_lab import fuzzed, moving_hosts, performed
+from minimize_lab import app_in_a_process, fuzzed, moving_hosts, performed
 
 from penstock.api import replay
 from penstock.cli.main import commands
-from penstock.controllers.tcp import ports
 from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.script import load_script
 from penstock.minimize.waiting import Waiting
-from penstock.scenario import Scenario
 
 
 def penstock(*words: str) -> tuple[int, str]:
@@ -178,14 +176,7 @@ class Passing(app_manager.OSKenApp):
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with a process in which half of the inputs breaks something for a moment."""
     folder = tmp_path_factory.mktemp("hasty")
-    (folder / "passing.py").write_text(PASSING)
-    words = [sys.executable, "-m", "penstock.controllers.launch", "passing.py", "--port", "{port}"]
-    scenario = Scenario(
-        controller={"cmd": words, "port": ports.free_port()},
-        topology="single,2",
-        folder=folder,
-        fuzz={"persistent_ms": 4000, "check_every": 100, "invariants": ["BlackHoleFreedom"]},
-    )
+    scenario = app_in_a_process(folder, PASSING, persistent_ms=4000, check_every=100)
     return performed(folder / "runs", scenario, "send h1 to h2 ping", "send h2 to h1 ping", "check")
 
 

@@ -40,11 +40,6 @@ def bug_of(minimal: Minimal) -> Bug:
     return Bug("" if violation is None else violation.invariant, tuple(_nameless(minimal.inputs)))
 
 
-def same_bug(one: Minimal, other: Minimal) -> bool:
-    """Tell whether two minimal sequences show one bug."""
-    return bug_of(one) == bug_of(other)
-
-
 def _nameless(inputs: Iterable[Cue]) -> Iterable[str]:
     numbers: dict[str, dict[str, int]] = {}
 

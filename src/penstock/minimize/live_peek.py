@@ -58,15 +58,7 @@ class LivePeekingReproducer(LiveReproducer):
         began = time.perf_counter()
         part, found = self.inferred(inputs)
         if found is None:
-            replaying = LiveReproducer(
-                part,
-                setting=self.setting,
-                wide=self.wide,
-                waiting=self.waiting,
-                lessons=self.lessons,
-                part=True,
-            )
-            found = replaying.run(part.inputs, tries=tries)
+            found = self._player(part).run(part.inputs, tries=tries)
         kept = {cue.line for cue in part.inputs}
         idle = [cue.line for cue in inputs if cue.line not in kept]
         return replace(
@@ -86,15 +78,19 @@ class LivePeekingReproducer(LiveReproducer):
         found = self._scouted(part)
         return replace(part, expected=self._expected(part)), found if found.reproduced else None
 
-    def _scouted(self, part: Script) -> Attempt:
-        scouting = LiveReproducer(
+    def _player(self, part: Script) -> LiveReproducer:
+        """Return what plays a part of the run without looking ahead."""
+        return LiveReproducer(
             part, setting=self.setting, wide=self.wide, waiting=self.waiting, lessons=self.lessons, part=True
         )
+
+    def _scouted(self, part: Script) -> Attempt:
+        player = self._player(part)
         for number in range(1, MOST_SCOUTS + 1):
             self.scouts += 1
             kind = partial(_Scout, looks=self._looks, insistent=number == MOST_SCOUTS)
             try:
-                return scouting.played(part.inputs, SilentLog(self.setting.version), kind=kind)[0]
+                return player.played(part.inputs, SilentLog(self.setting.version), kind=kind)[0]
             except _ChangedError:
                 continue
         raise AssertionError("the last scout does not turn back")
