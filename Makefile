@@ -3,7 +3,7 @@
 BIN := .venv/bin
 BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic fuzz_speed forwarding fattree mocs sts_cases sts_retries parallel_minimize report_page
 
-# `make setup PYTHON=python3.12` chooses the Python that .venv is made with.
+# `make setup PYTHON=python3.12` chooses the Python that .venv is made with; later calls keep to it.
 export PYTHON
 
 .PHONY: help setup demo test bench docs pictures clean
@@ -12,9 +12,10 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile
 
 setup:  ## make .venv and install what the project and its tests need
-	@tools/setup.sh
+	@tools/setup.sh all
 
-demo: setup  ## find three bugs in a published Ryu app
+demo:  ## install Penstock alone, and find three bugs in a learning switch
+	@tools/setup.sh demo
 	$(BIN)/penstock demo
 
 test: setup  ## lint, types and tests

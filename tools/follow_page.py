@@ -2,7 +2,8 @@
 
     python tools/follow_page.py docs/tutorial.md [FOLDER]
 
-Blocks are taken in their order, all in one folder, with `penstock` on the PATH and `examples` in place:
+Blocks are taken in their order, all in one folder, with `penstock` on the PATH and, but for pages of how-tos,
+`examples` in place:
 
 - `console`: each line that begins with `$ ` is typed into a shell.  Lines below it are what it prints.
 - `text`, after such a block or after `python`: a part of what was printed last.
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -111,16 +112,26 @@ def is_shown(shown: str, printed: str, *, whole: bool) -> bool:
 
 
 class Following:
-    """A reader who does what a page says, in a folder of their own."""
+    """A reader who does what a page says, in a folder of their own.
 
-    def __init__(self, folder: Path) -> None:
+    With an environment, which says what is on the PATH, they have just that, and an empty folder; otherwise
+    the folder has those of the checkout's that are provided.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        provided: Collection[str] = tuple(PROVIDED),
+    ) -> None:
         self.folder = folder
+        self._environment = {**os.environ, "PATH": _path()} if environment is None else dict(environment)
         self._printed = ""
         self._typed: list[str] = []
         self.ran: list[str] = []
         """What was typed, run or written, with its place."""
-        for name, source in PROVIDED.items():
-            if source.exists() and not (folder / name).exists():
+        for name, source in PROVIDED.items() if environment is None else ():
+            if name in provided and source.exists() and not (folder / name).exists():
                 (folder / name).symlink_to(source)
 
     def follow(self, blocks: list[Block]) -> None:
@@ -133,7 +144,7 @@ class Following:
 
     def _do(self, block: Block) -> None:
         needed = block.said.get("needs")
-        if needed and not (self.folder / needed).exists() and shutil.which(needed, path=_path()) is None:
+        if needed and not (self.folder / needed).exists() and self._which(needed) is None:
             raise Missing(f"{block.place} needs {needed}, which make setup installs.")
         if "file" in block.said:
             file = self.folder / block.said["file"]
@@ -157,6 +168,9 @@ class Following:
         else:
             raise WrongPage(f"{block.place} is neither run nor says why: add <!-- not run: reason -->.")
 
+    def _which(self, program: str) -> str | None:
+        return shutil.which(program, path=self._environment["PATH"])
+
     def _type(self, block: Block) -> None:
         statuses = [int(word) for word in block.said.get("status", "").split()]
         if not block.commands:
@@ -174,7 +188,7 @@ class Following:
         done = subprocess.run(
             words,
             cwd=self.folder,
-            env={**os.environ, "PATH": _path(), "TERM": "dumb", "COLUMNS": "100"},
+            env={**self._environment, "TERM": "dumb", "COLUMNS": "100"},
             input="\n".join(self._typed),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -210,6 +224,11 @@ def _read_scenario(block: Block, folder: Path) -> None:
         raise WrongPage(f"{block.place} is no scenario: {error}") from None
 
 
+def provided_for(page: Path) -> Collection[str]:
+    """Return what a page's reader has already: a how-to begins in an empty folder."""
+    return ("faucet-env",) if page.parent.name == "howto" else tuple(PROVIDED)
+
+
 def pages() -> Iterator[Path]:
     """Yield the pages that are followed: README and the documentation."""
     yield ROOT / "README.md"
@@ -221,7 +240,7 @@ def main() -> None:
     page = Path(sys.argv[1])
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp(prefix="penstock-page-"))
     folder.mkdir(parents=True, exist_ok=True)
-    following = Following(folder)
+    following = Following(folder, provided=provided_for(page))
     try:
         following.follow(blocks_of(page))
     except (WrongPage, Missing) as wrong:

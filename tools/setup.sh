@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
-# Makes .venv and installs what Penstock and its tests need.  `make setup` calls it.
+# Makes .venv and installs into it what is needed:
 #
-# The stamp in .venv is written last and removed first, so a .venv with a stamp is complete.  Its
-# first line says which Python made it, its second what was asked for: with another Python .venv is
-# made anew, with other requirements it is brought up to date, and otherwise nothing is done.
-# Debian packages are looked for every time, which takes a few milliseconds.
+#     tools/setup.sh demo     Penstock itself; `make demo` calls it
+#     tools/setup.sh all      also what its tests, benchmarks and pages need; the other targets call it
 #
-# The sources of Ryu are fetched into .cache, for its own apps: Ryu itself does not install on today's
-# Pythons, and even to look at it pip needs an old setuptools, which is put into a temporary folder.
-# Faucet, which live runs are tested with, gets a virtual environment of its own there, since it wants
+# PYTHON names the Python to use.  The choice is noted in .venv before anything else, so that it outlives an
+# interruption, and without PYTHON it stays: only another PYTHON, or one that is gone, has .venv made anew.
+# The stamp is removed first and written last, so a .venv with a stamp is complete.  Its first line says which
+# Python it is for and where it is, its second how much was installed and by which requirements: what is less
+# or older is brought up to date, and otherwise nothing is done.  Programs are looked for every time.
+#
+# Faucet, which live runs are tested with, gets a virtual environment of its own in .cache, since it wants
 # another os-ken.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+wanted="${1:-all}"
 oldest_python="3.11"
-package_list="tools/debian-packages.txt"
+choice=".venv/.penstock-python"
 stamp=".venv/.penstock-setup"
-ryu="ryu-4.34"
 faucet="faucet-1.10.12"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -36,116 +38,207 @@ if command -v flock >/dev/null; then
     flock 9
 fi
 
-is_recent() {
-    "$1" -c "import sys; sys.exit(sys.version_info < (${oldest_python/./, }))" 2>/dev/null
+# Stages: what takes its time is said before, while and after.
+
+log="$(mktemp)"
+ticker=""
+end_stages() {
+    if [[ -n "$ticker" ]]; then kill "$ticker" 2>/dev/null || true; fi
+    rm -f "$log"
+}
+trap end_stages EXIT
+
+# Shows every ten seconds, on a terminal every second, what the log says last.
+tick() {
+    local seconds=0 line
+    while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+        seconds=$((seconds + 1))
+        line="$({ grep -v WARNING "$log" || true; } | tail -n 1 | tr -d '\r' | cut -c 1-60)"
+        if [[ -t 2 ]]; then
+            printf '\r\033[Ksetup:   %d s  %s' "$seconds" "$line" >&2
+        elif ((seconds % 10 == 0)); then
+            say "  $seconds s  $line"
+        fi
+    done
+}
+
+# Runs a command as a stage; when it fails, the end of its output is shown.
+stage() {
+    local words="$1" begun="$SECONDS" status=0
+    shift
+    say "$words …"
+    tick 9>&- &
+    ticker=$!
+    # Whatever a package starts must not hold the lock.
+    "$@" >"$log" 2>&1 </dev/null 9>&- || status=$?
+    kill "$ticker" 2>/dev/null || true
+    wait "$ticker" 2>/dev/null || true
+    ticker=""
+    if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi
+    if [[ "$status" == 0 ]]; then
+        say "  done in $((SECONDS - begun)) s"
+    else
+        { grep -v WARNING "$log" || true; } | tail -n 5 >&2
+    fi
+    return "$status"
+}
+
+# Python and its environment.
+
+# Tells whether a command runs a Python from one version on, and perhaps up to another.
+is_python() {
+    "$1" -c "import sys; sys.exit(not (${2/./, }) <= sys.version_info[:2] <= (${3/./, }))" 2>/dev/null
+}
+is_recent() { is_python "$1" "$oldest_python" 3.99; }
+
+# The Python that environments are made with, under one name however it was called.
+base_of() {
+    "$1" -c 'import os, sys; print(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))'
+}
+
+# All Pythons of this machine: those on the PATH, then pyenv's.
+pythons() {
+    local name
+    for name in python3 python3.13 python3.12 python3.11 python3.14; do command -v "$name" || true; done
+    compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/*/bin/python" | sort -Vr || true
 }
 
 choose_python() {
+    local candidate candidates
     if [[ -n "${PYTHON:-}" ]]; then
         is_recent "$PYTHON" || stop "PYTHON=$PYTHON does not run Python $oldest_python or newer: name one that does."
-        python="$PYTHON"
+        python="$(base_of "$PYTHON")"
         return
     fi
-    for python in python3.11 python3 python3.12 python3.13 python3.14; do
-        if is_recent "$python"; then return; fi
+    mapfile -t candidates < <(head -n 1 "$choice" 2>/dev/null || true; echo .venv/bin/python; pythons)
+    for candidate in "${candidates[@]}"; do
+        if is_recent "$candidate"; then
+            python="$(base_of "$candidate")"
+            return
+        fi
     done
     stop "Penstock needs Python $oldest_python or newer: install it, or run make setup PYTHON=/path/to/python3."
 }
 
-has_program() {
-    PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" command -v "$1" >/dev/null
-}
+note_choice() { printf '%s\n%s\n' "$python" "$PWD" >"$choice"; }
 
-missing_packages() {
-    local package program
-    while read -r package program; do
-        has_program "$program" || echo "$package"
-    done < <(grep -v '^#' "$package_list")
-    "$python" -c 'import ensurepip' 2>/dev/null ||
-        "$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'
-}
-
-install_packages() {
-    local missing
-    missing="$(missing_packages | xargs)"
-    if [[ -z "$missing" ]]; then return; fi
-    if [[ "$(id -u)" != 0 ]] || ! command -v apt-get >/dev/null; then
-        say "missing packages, whose tests will be skipped; on Debian: sudo apt-get install $missing"
+# Makes .venv unless there is one of that Python, here, in which pip works.
+make_venv() {
+    local venv_package
+    if [[ "$(base_of .venv/bin/python 2>/dev/null)" == "$python" ]] &&
+        [[ ! -f "$choice" || "$(<"$choice")" == "$python"$'\n'"$PWD" ]] &&
+        .venv/bin/python -m pip --version >/dev/null 2>&1; then
+        note_choice
         return
     fi
-    say "installing the Debian packages $missing"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update --quiet=2 </dev/null || say "apt-get update failed; trying with the lists there are"
-    # shellcheck disable=SC2086
-    apt-get install --quiet=2 --yes --no-install-recommends -o DPkg::Lock::Timeout=300 $missing </dev/null >&2 ||
-        say "apt-get reported a failure, as it does when a package's service cannot start"
-    # A service that did not start does no harm: Penstock runs private instances of its own.
-    missing="$(missing_packages | xargs)"
-    if [[ -n "$missing" ]]; then stop "these Debian packages could not be installed: $missing"; fi
+    if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+        venv_package="$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"
+        install_debian "$venv_package" || stop "$python cannot make a virtual environment: install $venv_package."
+    fi
+    rm -rf .venv
+    mkdir .venv
+    note_choice
+    stage "making .venv with $("$python" --version), $python" "$python" -m venv .venv ||
+        stop ".venv could not be made: see what Python says above."
 }
 
-make_venv() {
-    local made_by asked_for
-    made_by="$("$python" -c 'import sys; print(sys.version.split()[0], sys.base_prefix)') in $PWD"
-    asked_for="$(cat pyproject.toml tools/setup.sh | cksum)"
-    if [[ -f "$stamp" && "$(<"$stamp")" == "$made_by"$'\n'"$asked_for" ]]; then return; fi
-    if [[ -f "$stamp" && "$(head -n 1 "$stamp")" == "$made_by" ]]; then
-        say "bringing .venv up to date"
-        rm "$stamp"
-    else
-        say "making .venv with Python $made_by"
-        rm -rf .venv
-        if ! "$python" -m venv .venv; then
-            rm -rf .venv
-            stop ".venv could not be made: see what Python says above."
-        fi
-    fi
-    .venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --editable '.[dev]' ||
-        stop "the Python packages could not be installed: see what pip says above."
-    printf '%s\n%s\n' "$made_by" "$asked_for" >"$stamp"
+pip_install() {
+    "$1" -m pip install --no-input --disable-pip-version-check --progress-bar off "${@:2}"
 }
+
+install_penstock() {
+    local made_for="$python in $PWD" requirements level what="." words="what it needs"
+    requirements="$(cat pyproject.toml tools/setup.sh | cksum)"
+    for level in "$wanted" all; do
+        if [[ -f "$stamp" && "$(<"$stamp")" == "$made_for"$'\n'"$level $requirements" ]] &&
+            is_recent .venv/bin/python; then
+            return
+        fi
+    done
+    rm -f "$stamp"
+    make_venv
+    if [[ "$wanted" == all ]]; then what=".[dev]" words="what its tests and pages need"; fi
+    stage "installing Penstock and $words into .venv" pip_install .venv/bin/python --editable "$what" ||
+        stop "the Python packages could not be installed: see what pip says above."
+    if [[ "$wanted" == demo ]]; then fetch_ryu || say "  so the demo uses Penstock's own learning switch"; fi
+    printf '%s\n%s %s\n' "$made_for" "$wanted" "$requirements" >"$stamp"
+}
+
+# Programs.
+
+install_debian() {
+    if [[ "$(id -u)" != 0 ]] || ! command -v apt-get >/dev/null; then
+        say "missing packages; on Debian: sudo apt-get install $*"
+        return 1
+    fi
+    stage "installing the Debian packages $*" apt_install "$@"
+}
+
+apt_install() {
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update --quiet=2 || echo "apt-get update failed; trying with the lists there are"
+    apt-get install --quiet=2 --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
+}
+
+install_programs() {
+    local missing
+    missing="$(.venv/bin/python tools/missing_packages.py)"
+    if [[ -z "$missing" ]]; then return; fi
+    # A service that did not start does no harm: Penstock runs private instances of its own.
+    # shellcheck disable=SC2086
+    install_debian $missing || say "  tests that need what is missing are skipped, in CI they fail"
+    if [[ "$(id -u)" == 0 ]] && command -v apt-get >/dev/null; then
+        missing="$(.venv/bin/python tools/missing_packages.py)"
+        if [[ -n "$missing" ]]; then stop "these Debian packages could not be installed: $missing"; fi
+    fi
+}
+
+# Other people's controllers.
 
 fetch_ryu() {
-    local work pip=(.venv/bin/python -m pip --quiet --no-input --disable-pip-version-check)
-    if [[ -f ".cache/$ryu/ryu/app/simple_switch_13.py" ]]; then return; fi
-    say "fetching the sources of $ryu"
-    mkdir -p .cache
-    work="$(mktemp -d "$PWD/.cache/fetching.XXXXXX")"
-    if "${pip[@]}" install --target "$work/build" 'setuptools<58' wheel >"$work/log" 2>&1 &&
-        PYTHONPATH="$work/build" "${pip[@]}" download --no-deps --no-build-isolation --no-binary :all: \
-            --dest "$work" "${ryu/-/==}" >>"$work/log" 2>&1 &&
-        tar --no-same-owner -xzf "$work/$ryu.tar.gz" -C "$work"; then
-        rm -rf ".cache/$ryu"
-        mv "$work/$ryu" ".cache/$ryu"
-    else
-        tail -n 3 "$work/log" >&2
-        rm -rf "$work"
-        do_without "the sources of $ryu could not be fetched, so what runs Ryu's own apps (ryu.app.*) is missing:" \
-            "unpack $ryu.tar.gz from PyPI into .cache/$ryu, or run make setup again."
-    fi
-    rm -rf "$work"
+    stage "fetching the sources of Ryu, for its own apps" .venv/bin/penstock fetch-ryu
+}
+
+# A Python of the versions that Faucet was released for, if there is another one than that of .venv.
+faucets_python() {
+    local candidate
+    while read -r candidate; do
+        if is_python "$candidate" 3.8 3.11 && [[ "$(base_of "$candidate")" != "$python" ]] &&
+            "$candidate" -c 'import ensurepip' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done < <(pythons)
+}
+
+make_faucet() {
+    rm -rf ".cache/$faucet"
+    "$1" -m venv ".cache/$faucet" &&
+        pip_install ".cache/$faucet/bin/python" "${faucet/-/==}" &&
+        ".cache/$faucet/bin/osken-manager" --version &&
+        touch ".cache/$faucet/.penstock-setup"
 }
 
 install_faucet() {
-    local home=".cache/$faucet"
-    if [[ -f "$home/.penstock-setup" ]]; then return; fi
-    say "installing $faucet into an environment of its own, which takes about a minute"
-    rm -rf "$home"
-    mkdir -p "$home"
-    if "$python" -m venv "$home" >"$home.log" 2>&1 &&
-        "$home/bin/python" -m pip install --quiet --no-input --disable-pip-version-check \
-            "${faucet/-/==}" >>"$home.log" 2>&1; then
-        touch "$home/.penstock-setup"
-        rm "$home.log"
-    else
-        tail -n 3 "$home.log" >&2
-        rm -rf "$home" "$home.log"
-        do_without "$faucet could not be installed, so live runs with it are not tested: run make setup again."
-    fi
+    local candidate
+    if [[ -f ".cache/$faucet/.penstock-setup" ]] && ".cache/$faucet/bin/python" -c '' 2>/dev/null; then return; fi
+    # Faucet need not run on the Python of .venv: where that is too new for it, an older one may do.
+    for candidate in "$python" "$(faucets_python)"; do
+        if [[ -z "$candidate" ]]; then continue; fi
+        if stage "installing $faucet into an environment of its own, with $candidate" make_faucet "$candidate"; then
+            return
+        fi
+    done
+    rm -rf ".cache/$faucet"
+    do_without "$faucet could not be installed, so live runs with it are not tested:" \
+        "see what pip says above, install Python 3.11 beside this one if it is too new for Faucet, and run make setup again."
 }
 
 choose_python
-install_packages
-make_venv
-fetch_ryu
-install_faucet
+install_penstock
+if [[ "$wanted" == all ]]; then
+    install_programs
+    [[ -f .cache/ryu-4.34/ryu/app/simple_switch_13.py ]] || fetch_ryu ||
+        do_without "so what runs Ryu's own apps (ryu.app.*) is not tested"
+    install_faucet
+fi
