@@ -21,8 +21,8 @@ from penstock.openflow.messages import (
     FeaturesRequest,
     FlowCommand,
     FlowMod,
-    Hello,
     PortNo,
+    greeting,
 )
 from penstock.openflow.wire import Framer, encode
 from penstock.openflow.wire.framing import HEADER
@@ -33,7 +33,7 @@ _PORT: Final = Struct("!16xI28xII")
 """Of a port_status: the port's number, its configuration and state."""
 
 _LINK_DOWN: Final = 1
-_GREETING: Final = encode(Hello(frozenset({V13})), V13) + encode(FeaturesRequest(xid=1), V13)
+_GREETING: Final = encode(greeting(V13), V13) + encode(FeaturesRequest(xid=1), V13)
 _BARRIER: Final = encode(BarrierRequest(xid=2), V13)
 _FIRST: Final = (
     encode(FlowMod(FlowCommand.ADD, instructions=(ApplyActions((Output(PortNo.CONTROLLER),)),)), V13)

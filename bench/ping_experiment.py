@@ -36,7 +36,7 @@ class Pinger(Host):
 
     count: int = 2
     distinct: bool = False
-    tagged: bool = False
+    named: bool = False
 
     def start(self) -> tuple[int, int]:
         """Begin with nothing sent."""
@@ -61,7 +61,7 @@ class Pinger(Host):
 class Ponger(Host):
     """Answers every ping with its own payload; remembers those still to be answered."""
 
-    tagged: bool = False
+    named: bool = False
 
     def start(self) -> tuple[bytes, ...]:
         """Begin with nothing to answer."""

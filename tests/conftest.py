@@ -17,9 +17,26 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 settings.load_profile("repeatable")
 
 
+_AT_END = "told at the end"
+
+
+@pytest.fixture
+def tell_at_end(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Give tests `tell_at_end("…")`: a line that pytest prints when all tests are done."""
+    return lambda line: record_property(_AT_END, line)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests had to tell."""
+    reports = [report for group in terminalreporter.stats.values() for report in group]
+    properties = [each for report in reports for each in getattr(report, "user_properties", ())]
+    for line in sorted({str(value) for name, value in properties if name == _AT_END}):
+        terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="session")
 def require_tool() -> Callable[..., Path]:
-    """Give tests `require_tool("ovs-vswitchd", package="openvswitch-switch")`, which returns the path."""
+    """Give tests `require_tool("ovs-vswitchd")`, which returns the path."""
     return find_tool
 
 

@@ -1,22 +1,21 @@
 """Real programs that tests need: where they are, and what becomes of a test without them."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-SYSTEM_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Where Debian keeps daemons; they are seldom on the PATH of a normal user."""
+from penstock.doctor.parts import debian_package, find_program
 
 
-def find_tool(tool: str, *, package: str) -> Path:
+def find_tool(tool: str) -> Path:
     """Return where a program is; without it, skip the test, or under CI fail it."""
-    found = shutil.which(tool, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS]))
+    package = debian_package(tool)
+    found = find_program(tool)
     if found is None:
         do_without(f"{tool} is missing: install the Debian package {package} (make setup does it as root).")
-    return Path(found)
+    return found
 
 
 def do_without(missing: str) -> NoReturn:

@@ -49,9 +49,10 @@ def test_a_violation_is_a_result_with_its_story_and_its_trace(tmp_path: Path) ->
     (found,) = result.violations
     assert found.property == "NoForgottenPackets" and found.confirmed
     assert found.trace == tmp_path / "bug_04-1.jsonl" and found.trace.is_file()
-    first, *_, last = found.story.splitlines()
+    first, *rest = found.story.splitlines()
     assert first.startswith("  1. h1 sends h1#1 [ARP")
-    assert last == f"  ✗  NoForgottenPackets is broken: {found.message}"
+    assert f"  ✗  NoForgottenPackets is broken: {found.message}" in rest
+    assert rest[-1] == "     Needed: nothing but step 1 (h1 sends h1#1)."
     assert found.report_command == f"penstock report {found.trace}"
 
 
@@ -82,9 +83,29 @@ def test_a_keyword_adds_to_the_table_that_a_scenario_has(tmp_path: Path) -> None
     assert result.details.scenario.search == {"order": "depth-first", "depth": 3}
 
 
-def test_a_property_that_had_nothing_to_judge_is_remarked_on(tmp_path: Path) -> None:
+def test_a_result_in_which_nothing_was_judged_does_not_hold(tmp_path: Path) -> None:
     result = check(hub(), properties=["NoForgottenPackets"], output=tmp_path)
-    assert result.ok and "NoForgottenPackets never had anything to judge." in result.remarks
+    assert not result.ok and not result.violations and result.result == "bounded"
+    (reason,) = result.left_out
+    assert reason.startswith(
+        "NoForgottenPackets never had anything to judge: that needs switches with buffers"
+    )
+    with pytest.raises(Broken, match="nothing was judged"):
+        result.assert_holds()
+
+
+def test_a_property_that_had_nothing_to_judge_leaves_the_others_inconclusive(tmp_path: Path) -> None:
+    result = check(hub(), properties=["NoForwardingLoops", "NoForgottenPackets"], output=tmp_path)
+    assert result.ok and not result.conclusive and len(result.left_out) == 1
+    result.assert_holds()
+    with pytest.raises(Broken, match="this is not conclusive"):
+        result.assert_holds(conclusive=True)
+
+
+def test_no_properties_on_purpose_are_bad_input_and_none_given_are_the_usual_ones(tmp_path: Path) -> None:
+    with pytest.raises(PenstockError, match=r"properties = \[\] leaves nothing to check"):
+        check(hub(), properties=[], output=tmp_path)
+    assert check(replace(hub(), properties=Scenario().properties), output=tmp_path).details.verdict.judged
 
 
 def test_a_proof_is_conclusive(tmp_path: Path) -> None:
@@ -97,7 +118,8 @@ def test_a_refutation_is_told_and_can_be_replayed(tmp_path: Path) -> None:
     result = verify(EXAMPLES / "mocs" / "bug_nesting.toml", output=tmp_path)
     assert not result.ok and result.result == "violated"
     (found,) = result.violations
-    assert found.story.splitlines()[-1].startswith("  ✗  ") and found.trace is not None
+    assert "\n  ✗  " in found.story and "\n     Why: in the last step s2 went by its rule " in found.story
+    assert found.trace is not None
     for exact in (True, False):
         again = replay(found.trace, exact=exact)
         assert again.result == "reproduced" and again.violations[0].message == found.message
@@ -131,7 +153,7 @@ def test_a_trace_is_minimised_and_the_few_inputs_are_written_with_a_test(tmp_pat
 def test_a_run_of_some_seconds_needs_no_number_of_events(tmp_path: Path) -> None:
     result = fuzz(EXAMPLES / "fuzz" / "host_routes.py", output=tmp_path, seconds=0.05)
     assert result.details.scenario.fuzz == {"seconds": 0.05, "events": None}
-    assert result.details.scenario.properties == ()
+    assert not {"NoForwardingLoops", "NoBlackHoles"} & {found.property for found in result.violations}
 
 
 def test_a_loop_that_runs_already_is_told_of(tmp_path: Path) -> None:

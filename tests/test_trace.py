@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -21,10 +22,12 @@ from penstock.trace import (
     FindingLine,
     InputLine,
     LogLine,
+    TraceCutShort,
     TraceWriter,
     Verdict,
     lines_of,
     read_trace,
+    write_trace,
 )
 from penstock.world.assembly import build_network
 from penstock.world.component import Endpoint
@@ -208,3 +211,53 @@ def test_what_a_writer_writes_is_what_the_records_say(tmp_path: Path) -> None:
     again = read_trace(tmp_path / "some.jsonl").lines
     for told, line in zip(again, lines_of(records), strict=True):
         assert replace(told, at=None) == replace(line, told=())
+
+
+def test_a_trace_that_is_cut_at_any_byte_is_known_for_it(tmp_path: Path) -> None:
+    whole = a_trace(tmp_path / "whole.jsonl").read_bytes()
+    assert not read_trace(tmp_path / "whole.jsonl").cut_short
+    cut = tmp_path / "cut.jsonl"
+    for end in range(len(whole)):
+        cut.write_bytes(whole[:end])
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                trace = read_trace(cut)
+            except PenstockError as refusal:
+                assert "cut.jsonl" in str(refusal)
+                continue
+        assert trace.cut_short, whole[:end][-40:]
+        assert [each.category for each in warned] == [TraceCutShort]
+        assert "cut.jsonl was cut short" in str(warned[0].message)
+
+
+def test_a_trace_that_lost_a_line_in_the_middle_is_known_for_it(tmp_path: Path) -> None:
+    lines = a_trace(tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "gap.jsonl").write_text("".join([*lines[:2], *lines[3:]]))
+    assert read_trace(tmp_path / "gap.jsonl", warn=False).cut_short
+
+
+def test_nothing_comes_after_the_end(tmp_path: Path) -> None:
+    path = a_trace(tmp_path / "whole.jsonl")
+    path.write_text(path.read_text() + '{"end": 3}\n')
+    with pytest.raises(PenstockError, match="comes after the end: the trace is damaged"):
+        read_trace(path)
+
+
+def test_a_trace_of_the_first_version_has_no_end_and_is_read(tmp_path: Path) -> None:
+    *lines, _end = a_trace(tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
+    old = lines[0].replace('"version": 2', '"version": 1', 1)
+    (tmp_path / "old.jsonl").write_text("".join([old, *lines[1:]]))
+    trace = read_trace(tmp_path / "old.jsonl")
+    assert not trace.cut_short and trace.verdict == Verdict("P", "It broke.")
+
+
+def a_trace(path: Path) -> Path:
+    """Write a short trace of a search."""
+    drawing = topology("single,2")
+    network = build_network(
+        drawing, hosts={"h1": host("ping", to="h2")}, controllers=StaticController(drawing)
+    )
+    world = World(network)
+    records = [world.take(world.enabled()[0]) for _ in range(3)]
+    return write_trace(path, {"topology": "single,2"}, path.parent, records, Verdict("P", "It broke."))

@@ -4,7 +4,7 @@ Order is kept per port and per kind of message to one controller: packet_ins amo
 port_statuses among themselves, answers among themselves.  Asynchronous messages of different
 kinds may overtake each other, and one event that removes several entries may tell of them in any
 order: the specification orders neither.  The parts of a statistics reply are joined, its lists
-sorted.  Of an error, type, code and transaction are compared, not the copy of the refused message.
+sorted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from bench.ovs.contrast import contrast
 from bench.ovs.deviations import DEVIATIONS
 from bench.ovs.observation import Observation
 from penstock.openflow.messages import (
-    Error,
     FeaturesReply,
     FlowRemoved,
     OpenFlowMessage,
@@ -58,8 +57,6 @@ def _kind(message: OpenFlowMessage) -> str:
 
 def _canonical(message: OpenFlowMessage) -> OpenFlowMessage:
     match message:
-        case Error():
-            return replace(message, data=b"")
         case FeaturesReply():
             return replace(message, ports=tuple(sorted(message.ports, key=repr)))
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bench.ovs.observation import PROBE, Observation
@@ -23,7 +24,7 @@ from penstock.openflow.messages import (
     PacketInReason,
     PacketOut,
 )
-from penstock.openflow.stats import Flows, StatsReply, StatsRequest
+from penstock.openflow.stats import Flows, Meters, StatsReply, StatsRequest
 
 
 @dataclass(slots=True)
@@ -33,10 +34,12 @@ class Exercise:
     steps: Counter[str] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
     _packets: dict[tuple[int, int, Match], int] = field(default_factory=dict)
+    _exceeded: int = 0
 
     def begin(self) -> None:
         """Start a program: its tables are empty."""
         self._packets = {}
+        self._exceeded = 0
 
     def count(self, step: Step, observation: Observation, version: int) -> None:
         """Count a step and what it made visible."""
@@ -50,6 +53,15 @@ class Exercise:
         self.seen["frames"] += sum(map(len, observation.frames.values()))
         for messages in observation.messages.values():
             self.seen.update(_event(message, version) for message in messages if message.xid != PROBE.xid)
+            self._count_exceeded(messages)
+
+    def _count_exceeded(self, messages: Iterable[OpenFlowMessage]) -> None:
+        """Count the packets that exceeded rates since a controller last asked after all meters."""
+        for message in messages:
+            if isinstance(message, StatsReply) and isinstance(message.body, Meters):
+                now = sum(band.packet_count for meter in message.body.meters for band in meter.bands)
+                self.seen["packets over a rate"] += max(now - self._exceeded, 0)
+                self._exceeded = now
 
     def _matched(self, observation: Observation) -> bool:
         """Tell from the probe whether some flow entry counted a packet since the last probe."""

@@ -30,16 +30,21 @@ from penstock.openflow.stats import (
     BucketCounter,
     Desc,
     GroupCounters,
+    MeterFeatures,
     PortDescs,
     Ports,
     Queues,
     StatsReply,
     TableFeaturesReply,
 )
+from penstock.world.switch.meters import BandType
 
 Seen = tuple[Any, ...]
 
 _VENDOR_ERROR: Final = (0xB0C2, 0)
+_VENDOR_CODE: Final = 8
+"""How many bytes of a vendor's error say which it is, before the refused message is quoted."""
+
 _EPERM: Final = (1, 5)
 _FIELD_LISTS: Final = (8, 10, 12, 13, 14, 15)
 _EXPERIMENTER_FIELD: Final = 0xFFFF
@@ -106,7 +111,7 @@ def _unsigned(message: Any) -> Any:
 
 def _plain_errors(model: Seen, ovs: Seen) -> tuple[Seen, Seen]:
     return model, tuple(
-        replace(theirs, type=ours.type, code=ours.code)
+        replace(theirs, type=ours.type, code=ours.code, data=theirs.data[_VENDOR_CODE:])
         if isinstance(theirs, Error)
         and isinstance(ours, Error)
         and (theirs.type, theirs.code) == _VENDOR_ERROR
@@ -188,6 +193,12 @@ def _buckets_together(message: Any) -> Any:
     return replace(message, body=GroupCounters(groups))
 
 
+def _drop_bands(message: Any) -> Any:
+    if not isinstance(message, StatsReply) or not isinstance(message.body, MeterFeatures):
+        return message
+    return replace(message, body=replace(message.body, band_types=1 << BandType.DROP))
+
+
 DEVIATIONS: Final = (
     Deviation(
         "late-expiry",
@@ -230,6 +241,11 @@ DEVIATIONS: Final = (
         _without_role_status,
     ),
     Deviation(
+        "band-types",
+        "The userspace datapath of OVS has no DSCP remark bands, and says so in its meter features.",
+        _on_both(_drop_bands),
+    ),
+    Deviation(
         "own-words",
         "Description statistics name the maker, who is another.",
         _on_both(_unsigned),
@@ -245,7 +261,7 @@ NOT_GENERATED: Final = {
     "normal": "The model has no learning switch inside and refuses output to NORMAL; OVS has one.",
     "overlaps": "Between overlapping entries of equal priority the choice is the switch's own.",
     "select-actions": "The buckets of a select group are alike, because the choice is the switch's own.",
-    "meter-drops": "Meters have rates that no program reaches: the model counts packets and drops none.",
+    "remark-bands": "The userspace datapath of OVS refuses DSCP remark bands; the model has them.",
     "virtual-meters": "OVS can meter what goes to the controller; the model refuses such meters.",
     "own-table": "OVS shows entries of its own in table 254, and to whoever asks for all bits of cookie 0.",
     "group-twice": "OVS 3.1.0 dies of an assertion when a group goes that one entry refers to twice.",

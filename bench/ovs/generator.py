@@ -6,7 +6,8 @@ keeps one priority, its own, for a whole program.  The exception is a priority t
 matches share but that is only ever added with CHECK_OVERLAP.
 
 Which kinds of step a program has, and how often, is drawn first (`_mood`): programs that do a few
-things a lot find more than programs that do everything a little.  A program either writes to
+things a lot find more than programs that do everything a little.  One in four of 1.3 is about meters: its
+rates are low, its waits short, and its packets come in bursts.  A program either writes to
 action sets or has Open vSwitch look at packets afresh (select groups, last labels popped), because
 the two together kill it.
 """
@@ -46,7 +47,7 @@ from bench.ovs.rules import (
     draw_match,
     keep_in_sight,
 )
-from penstock.openflow.actions import ApplyActions, Instruction, Output, WriteActions
+from penstock.openflow.actions import ApplyActions, Instruction, Output, UseMeter, WriteActions
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
     ALL_GROUPS,
@@ -80,15 +81,22 @@ from penstock.openflow.messages import (
     SetConfig,
     TableMod,
 )
+from penstock.openflow.stats import MeterRequest, StatsRequest
 
 TIMEOUTS: Final = (1, 2, 3)
 _MOST_STEPS = 34
 _SHARED_PRIORITY = 7
+_KBPS, _PKTPS, _BURST, _STATS = 1, 2, 4, 8
 
 
 def generate(seed: int) -> Program:
     """Return the program of a seed."""
     return _Writer(seed).write()
+
+
+def is_about_meters(seed: int) -> bool:
+    """Tell whether the program of a seed has packets exceed the rates of meters."""
+    return _Writer(seed).meters
 
 
 class _Writer:
@@ -109,10 +117,14 @@ class _Writer:
         self.waits = 0
         self.ranked = False
         self.writes = not self.v10 and rng.random() < 0.6
+        self.meters = not self.v10 and rng.random() < 0.25
 
     def write(self) -> Program:
         rng = self.rng
-        if not self.v10 and rng.random() < 0.6:
+        if self.meters:
+            for meter in METERS:
+                self.tell(self.meter_mod(MeterCommand.ADD, meter))
+        if not self.v10 and (self.meters or rng.random() < 0.6):
             self.tell(self.table_miss())
         if not self.v10 and rng.random() < 0.5:
             for _ in range(rng.randrange(1, 4)):
@@ -181,7 +193,9 @@ class _Writer:
     def table_miss(self) -> FlowMod:
         self.priorities[ANYTHING] = 0
         to_controller = ApplyActions((Output(PortNo.CONTROLLER, self.rng.choice((0xFFFF, 64))),))
-        return FlowMod(FlowCommand.ADD, ANYTHING, (to_controller,), 0, cookie=self.rng.choice(COOKIES))
+        metered = (UseMeter(self.rng.choice(METERS)),) if self.meters else ()
+        instructions = (*metered, to_controller)
+        return FlowMod(FlowCommand.ADD, ANYTHING, instructions, 0, cookie=self.rng.choice(COOKIES))
 
     def some_groups(self) -> list[int]:
         """Return groups to send packets to: most often ones that exist."""
@@ -189,6 +203,8 @@ class _Writer:
 
     def instructions(self, match: Match, table: int) -> tuple[Instruction, ...]:
         drawn = draw_instructions(self.rng, match, self.v10, table, self.some_groups())
+        if self.meters and not isinstance(drawn[0] if drawn else None, UseMeter) and self.rng.random() < 0.5:
+            drawn = (UseMeter(self.rng.choice(METERS)), *drawn)
         if not self.writes:
             return tuple(i for i in drawn if not isinstance(i, WriteActions))
         return tuple(
@@ -207,6 +223,8 @@ class _Writer:
 
     def timeouts(self) -> dict[str, int]:
         rng = self.rng
+        if self.meters:
+            return {}
         return {
             "idle_timeout": rng.choice(TIMEOUTS) if rng.random() < 0.25 else 0,
             "hard_timeout": rng.choice(TIMEOUTS) if rng.random() < 0.2 else 0,
@@ -280,7 +298,8 @@ class _Writer:
         )
 
     def arrive(self) -> None:
-        self.steps.append(Arrive(self.rng.choice(PORTS), self.a_sample().data))
+        arrival = Arrive(self.rng.choice(PORTS), self.a_sample().data)
+        self.steps += [arrival] * (self.rng.choice((1, 3, 6, 10)) if self.meters else 1)
 
     def packet_out(self) -> None:
         rng, given = self.rng, self.a_sample()
@@ -315,13 +334,19 @@ class _Writer:
 
     def wait(self) -> None:
         self.waits += 1
-        if self.waits * WAIT_SKEW_MS < 1000:
+        if self.meters:
+            # Without timeouts nothing falls due, so that any moment will do.
+            self.steps.append(Wait(self.rng.choice((1, 2, 7, 40, 333, 1000, 2500, 100_000))))
+        elif self.waits * WAIT_SKEW_MS < 1000:
             self.steps.append(Wait(self.rng.choice((0, 1, 1, 2, 3, 4)) * 1000 + WAIT_SKEW_MS))
 
     def ask(self) -> None:
         rng, table = self.rng, self.a_table()
         match = self.a_match(table) if rng.random() < 0.5 else ANYTHING
-        self.tell(draw_question(rng, self.version, match))
+        if self.meters and rng.random() < 0.5:
+            self.tell(StatsRequest(MeterRequest()))
+        else:
+            self.tell(draw_question(rng, self.version, match))
 
     def configure(self) -> None:
         rng = self.rng
@@ -354,9 +379,19 @@ class _Writer:
         rng = self.rng
         command = rng.choice((MeterCommand.ADD, MeterCommand.ADD, MeterCommand.MODIFY, MeterCommand.DELETE))
         meter = rng.choice((*METERS, ALL_METERS)) if command == MeterCommand.DELETE else rng.choice(METERS)
-        bands = (Band(1, 1_000_000, rng.choice((0, 100_000))),)
-        flags = rng.choice((1, 1 | 8, 2 | 8))
-        self.tell(MeterMod(command, flags, meter, () if command == MeterCommand.DELETE else bands))
+        self.tell(self.meter_mod(command, meter))
+
+    def meter_mod(self, command: int, meter: int) -> MeterMod:
+        rng = self.rng
+        if command == MeterCommand.DELETE:
+            return MeterMod(command, 1, meter)
+        rates = (1, 2, 3, 7, 30, 100) if self.meters else (1, 5, 1_000_000)
+        bands = tuple(
+            Band(1, rng.choice(rates), rng.choice((0, 0, 1, 2, 3, 8, 100_000)))
+            for _ in range(rng.choice((1, 1, 2, 2, 3)))
+        )
+        flags = rng.choice((_KBPS, _PKTPS)) | rng.choice((0, _BURST)) | rng.choice((0, _STATS))
+        return MeterMod(command, flags, meter, bands)
 
     def group(self) -> None:
         rng = self.rng

@@ -38,13 +38,13 @@ from typing import Any, Final
 from bench.ovs.configuration import Device, announce_change, await_change, bridge_operations, use_bridges
 from bench.ovs.jsonrpc import CommandFailed, JsonRpc
 from bench.ovs.session import PATIENCE_S, Session
+from penstock.doctor.parts import find_program
 from penstock.errors import PenstockError
 from penstock.openflow.messages import V10, FlowCommand, FlowFlag, FlowMod, FlowRemoved
 from penstock.openflow.wire import decode, encode
 
 PROGRAMS: Final = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd")
 
-_SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 _SCHEMA_FOLDERS = ("/usr/share/openvswitch", "/usr/local/share/openvswitch")
 _SETTINGS = {
     "flow-limit": "0",
@@ -62,21 +62,16 @@ _ADD_SENTINEL = encode(FlowMod(FlowCommand.ADD, flags=FlowFlag.SEND_FLOW_REM), V
 _REMOVE_SENTINEL = encode(FlowMod(FlowCommand.DELETE), V10)
 
 
-def program(name: str) -> str | None:
-    """Return where one of Open vSwitch's programs is, or None."""
-    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *_SYSTEM_FOLDERS]))
-
-
 def require_programs() -> dict[str, str]:
     """Return the programs' places, or refuse in one sentence."""
-    found = {name: program(name) for name in PROGRAMS}
+    found = {name: find_program(name) for name in PROGRAMS}
     missing = [name for name, place in found.items() if place is None]
     if missing:
         raise PenstockError(
             f"Open vSwitch is not installed ({', '.join(missing)} not found): "
             "install the Debian package openvswitch-switch."
         )
-    return {name: place for name, place in found.items() if place is not None}
+    return {name: str(place) for name, place in found.items()}
 
 
 def _schema() -> Path:

@@ -179,7 +179,7 @@ def _v13_meter(rng: Random) -> MeterMod:
         (MeterCommand.MODIFY, 1, 99, drop),
         (MeterCommand.ADD, 1, rng.choice((0, 0xFFFF0001)), drop),
         (MeterCommand.ADD, rng.choice((0, 3, 0x40)), 99, drop),
-        (MeterCommand.ADD, 1, 99, rng.choice(((), (Band(9, 1000, 0),), (Band(2, 1000, 0),)))),
+        (MeterCommand.ADD, 1, 99, rng.choice(((), (Band(9, 1000, 0),)))),
         (MeterCommand.DELETE, 1, 99, ()),
         (9, 1, 99, drop),
     ]

@@ -24,6 +24,7 @@ from bench.ovs.programs import (
 from penstock.openflow.messages import Error, OpenFlowMessage
 from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
+from penstock.openflow.wire.quoting import SentBytes, refusal_of
 from penstock.world.component import Send
 from penstock.world.component import Step as Reaction
 from penstock.world.frame import Frame
@@ -51,6 +52,7 @@ class _Run:
         self._program, self._switch = program, switch
         self._state: Any = switch.initial()
         self._now = 0
+        self._sent = {name: SentBytes(program.version) for name in program.controllers}
 
     def steps(self) -> Iterator[Observation]:
         for step in self._program.steps:
@@ -65,11 +67,13 @@ class _Run:
                 if isinstance(sent, Frame):
                     frames[int(port)] = (*frames.get(int(port), ()), sent.data)
                 elif isinstance(sent, OpenFlowMessage):
-                    messages[str(port)] = (*messages.get(str(port), ()), self._on_wire(sent))
+                    messages[str(port)] = (*messages.get(str(port), ()), self._on_wire(str(port), sent))
             yield Observation(frames, messages)
 
-    def _on_wire(self, message: OpenFlowMessage) -> OpenFlowMessage:
+    def _on_wire(self, controller: str, message: OpenFlowMessage) -> OpenFlowMessage:
         """Return a message as the other end of a session would read it."""
+        if isinstance(message, Error):
+            message = self._sent[controller].in_error(message)
         return decode(encode(message, self._program.version))
 
     def _after(self, reaction: Reaction) -> tuple[Send, ...]:
@@ -105,6 +109,6 @@ class _Run:
         try:
             message = decode(data)
         except Refused as refused:
-            kind, code = refused.refusal.code(self._program.version)
-            return (Send(controller, Error(kind, code, data[:64], xid=int.from_bytes(data[4:8]))),)
+            return (Send(controller, refusal_of(data, refused, self._program.version)),)
+        self._sent[controller].keep(data)
         return self._after(self._switch.receive(self._state, controller, replace(message)))

@@ -10,6 +10,8 @@ from penstock.errors import PenstockError
 
 BROADCAST_MAC = 0xFFFFFFFFFFFF
 
+_MAPPED = 0xFFFF
+"""What stands above the 32 bits of an IPv4 address that is mapped into IPv6."""
 _MAC = re.compile(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}\Z")
 
 
@@ -36,6 +38,15 @@ def ipv4(text: str) -> int:
         raise PenstockError(f"{text!r} is no IPv4 address: write four numbers, as in 10.0.0.1.") from None
 
 
+def is_ipv4(text: str) -> bool:
+    """Tell whether a text is a dotted IPv4 address."""
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
 @lru_cache(maxsize=4096)
 def ipv4_text(number: int) -> str:
     """Return an IPv4 address as people write it."""
@@ -53,7 +64,10 @@ def ipv6(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def ipv6_text(number: int) -> str:
-    """Return an IPv6 address as people write it."""
+    """Return an IPv6 address as people write it (RFC 5952)."""
+    if number >> 32 == _MAPPED:
+        # Before Python 3.13 `ipaddress` has no dots here.
+        return f"::ffff:{ipv4_text(number & 0xFFFFFFFF)}"
     return str(ipaddress.IPv6Address(number))
 
 

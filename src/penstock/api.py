@@ -24,15 +24,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from penstock.around import DEFAULT_PROPERTIES, scenario_at
+from penstock.around import scenario_at
 from penstock.errors import PenstockError
 from penstock.fields import CheckFields, FuzzFields, VerifyFields
 from penstock.fuzz.options import FuzzOptions
 from penstock.report.run_story import Choice, tell_run
-from penstock.report.story import last_line, tell
+from penstock.report.story import ending, tell
 from penstock.results import Broken, Minimised, Result, Violation
 from penstock.scenario import Limits, Scenario
+from penstock.stopping import FIRST_THAT_LASTS
 from penstock.trace import Trace, read_trace
+from penstock.verdict import replayed
 from penstock.verify.options import VerifyOptions
 
 if TYPE_CHECKING:
@@ -70,17 +72,23 @@ def check(
     """Search every ordering of a scenario's events."""
     from penstock.check import check as run
 
-    report = run(_scenario(scenario, given, search=Limits), output=Path(output))
+    chosen = _scenario(scenario, given, search=Limits)
+    chosen.require_properties()
+    report = run(chosen, output=Path(output))
     outcome = report.outcome
     return Result(
         "check",
         report.scenario.name,
         outcome.result,
-        tuple(_violation(finding, tell(finding.records)) for finding in report.findings),
-        outcome.result == "exhausted",
+        tuple(
+            _violation(finding, tell(finding.records, needless=finding.explanation.needless))
+            for finding in report.findings
+        ),
+        report.verdict,
         outcome.seconds,
-        (*outcome.remarks, *(f"{name} never had anything to judge." for name in report.unexercised)),
+        tuple(outcome.remarks),
         report,
+        report.next_steps,
     )
 
 
@@ -99,10 +107,11 @@ def verify(
         proof.scenario.name,
         proof.result,
         tuple(_violation(finding, _told_with_loop(finding)) for finding in proof.findings),
-        proof.result == "proved",
+        proof.verdict,
         proof.seconds,
-        (*proof.bounds, *proof.remarks),
+        tuple(proof.remarks),
         proof,
+        proof.next_steps,
     )
 
 
@@ -120,20 +129,18 @@ def fuzz(
     """
     from penstock.fuzz.fuzzing import fuzz as run
     from penstock.fuzz.invariants import invariants_of
-    from penstock.fuzz.summary import lasting, summary, write_summary
+    from penstock.fuzz.summary import lasting, next_steps_of, run_verdict, summary, write_summary
 
     async def conduct(fuzzing: Fuzzing) -> None:
         def look(fuzzing: Fuzzing) -> None:
             if not to_end and any(found.finding.persistent for found in fuzzing.outcome.violations):
-                fuzzing.outcome.stopped_by = "the first violation that lasts"
+                fuzzing.outcome.stopped_by = FIRST_THAT_LASTS
 
         await fuzzing.run(look)
 
     if "seconds" in given:
         given.setdefault("events", None)
     chosen = _scenario(scenario, given, fuzz=FuzzOptions)
-    if chosen.properties is DEFAULT_PROPERTIES:
-        chosen = replace(chosen, properties=())
     running = run(chosen, Path(output), invariants=invariants_of, conduct=conduct, conclude=write_summary)
     report = _waited_for(running)
     told = summary(report)
@@ -146,10 +153,11 @@ def fuzz(
             Violation(found.finding.invariant, found.finding.message, story, report.trace)
             for found in lasting(report)
         ),
-        False,
+        run_verdict(report),
         report.outcome.seconds,
         tuple(report.outcome.remarks),
         report,
+        next_steps_of(report),
     )
 
 
@@ -194,8 +202,9 @@ def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
         "reproduced" if again.reproduced else "diverged" if again.diverged is not None else "not reproduced"
     )
     found = (again.property, again.message) if again.reproduced else None
+    verdict = replayed(violated=found is not None, exact=not remarks)
     return Result(
-        "replay", file.name, word, _found_again(file, recorded, found), not remarks, 0.0, remarks, again
+        "replay", file.name, word, _found_again(file, recorded, found), verdict, 0.0, remarks, again
     )
 
 
@@ -215,7 +224,7 @@ def _given_again(file: Path, recorded: Trace, tries: int) -> Result[Attempt]:
         file.name,
         "reproduced" if attempt.reproduced else "not reproduced",
         _found_again(file, recorded, found),
-        reproducer.is_exact,
+        replayed(violated=found is not None, exact=reproducer.is_exact),
         attempt.seconds,
         remarks,
         attempt,
@@ -281,7 +290,8 @@ def _scenario(given: Given, changes: Mapping[str, Any], **tables: type) -> Scena
 
 
 def _violation(finding: Finding, story: Iterable[str]) -> Violation:
-    lines = (*story, last_line(finding.property, finding.message))
+    cause = finding.explanation.lines(finding.property)
+    lines = (*story, *ending(finding.property, finding.message, cause))
     return Violation(finding.property, finding.message, "\n".join(lines), finding.trace, finding.confirmed)
 
 
@@ -302,5 +312,5 @@ def _told_from(trace: Trace) -> str:
     """Return the story of a trace, without hints on how to be told more."""
     lines = [line for line in tell_run(trace, Choice()) if not line.startswith("--whole")]
     if trace.verdict is not None:
-        lines.append(last_line(trace.verdict.property, trace.verdict.message))
+        lines += ending(trace.verdict.property, trace.verdict.message, trace.verdict.cause)
     return "\n".join(lines).rstrip()

@@ -7,13 +7,9 @@ which hosts send whatever makes a difference to it, and what can go wrong with a
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from penstock.errors import PenstockError
 from penstock.scenario import Scenario, load_scenario
-
-DEFAULT_PROPERTIES: Final = ("NoForwardingLoops", "NoBlackHoles", "ControllerCrash", "ControllerHang")
-"""What is looked for in an app that nobody has said anything about."""
 
 
 def scenario_at(path: Path) -> Scenario:
@@ -34,6 +30,5 @@ def _around(app: Path) -> Scenario:
         name=app.stem if file else app.name.rpartition(".")[2],
         controller={"apps": [app.name if file else str(app)]},
         topology="linear,2",
-        properties=DEFAULT_PROPERTIES,
         folder=app.parent if file else Path(),
     )

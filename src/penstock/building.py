@@ -6,20 +6,24 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast
 
-from penstock.controllers.native import Controller, NativeController
+from penstock.controllers import watched
+from penstock.controllers.native import Controller, NativeController, load_native
 from penstock.controllers.reactions import Answering
+from penstock.controllers.watched import Rolls
 from penstock.errors import PenstockError
 from penstock.loading import load_object
-from penstock.openflow.messages import V10, V13
+from penstock.openflow.messages import V13, VERSIONS
 from penstock.properties.base import Property
 from penstock.properties.functions import FunctionProperty
 from penstock.properties.registry import property_named
 from penstock.properties.watch import Watch
 from penstock.symbolic.discovery import Discovery, SymbolicOptions
 from penstock.symbolic.hearing import Controlling, Hearing
-from penstock.tables import Table, made_from, refuse_unknown, with_tuples
+from penstock.tables import Table, made_from
+from penstock.typed import Checked, From, Place, Such, fit, shown
 from penstock.world.assembly import build_network
 from penstock.world.component import Component
 from penstock.world.fabric import Mobility
@@ -34,10 +38,52 @@ from penstock.world.world import World
 if TYPE_CHECKING:
     from penstock.scenario import Scenario
 
-VERSIONS: Final = {"1.0": V10, "1.3": V13}
+TIMERS: Final = 2
+"""How often timers may go off, or time may pass, in a run of a search, unless the scenario says."""
 
 MOST_STEPS_TO_JOIN: Final = 100_000
 """How long a network may take until all switches have joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apps(Checked):
+    """A program of os-ken or Ryu apps."""
+
+    SECTION: ClassVar[str] = "[controller]"
+
+    apps: Annotated[tuple[str, ...], Such('["app.py"]')]
+    """The apps, by file (`app.py`, `app.py:Class`) or module (`ryu.app.simple_switch_13`)."""
+    timers: Annotated[int, From(0)] | None = 0
+    """How many of its timers may go off in a search."""
+    options: Table = field(default_factory=dict)
+    """What the command line of os-ken would be given."""
+
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        if not self.apps:
+            raise PenstockError('apps in [controller] names no app: write apps = ["app.py"].')
+
+
+@dataclass(frozen=True, slots=True)
+class NativeProgram(Checked):
+    """A controller that is a small Python class."""
+
+    SECTION: ClassVar[str] = "[controller]"
+
+    native: Annotated[str, Such('"file.py:Class"')]
+    """The subclass of `Controller`, `file.py:Class`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MininetFile(Checked):
+    """A network that a Mininet file draws."""
+
+    SECTION: ClassVar[str] = "topology"
+
+    mininet: Annotated[Path, Such('"file.py"')]
+    """The file with a `Topo`, seen from the scenario's folder."""
+    name: str | None = None
+    """Which of its topologies, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +97,19 @@ class Built:
     """How the network came to the start, if the switches have joined."""
     broken: Mapping[str, str] = field(default_factory=dict)
     """The properties that were broken on the way, with how."""
+    upheld: Mapping[str, int] = field(default_factory=dict)
+    """How many steps on the way each property judged by themselves."""
     discovery: Discovery | None = None
     """What finds the packets that hosts send, where nobody says which."""
+    controller: str = ""
+    """The name of the controller."""
 
 
 class Building:
     """A scenario on its way to a network."""
+
+    searches = True
+    """Whether a search goes through it, rather than one run."""
 
     def __init__(self, scenario: Scenario, *, asked: bool) -> None:
         self._scenario = scenario
@@ -65,22 +118,25 @@ class Building:
     def built(self) -> Built:
         """Return the network where the search starts."""
         drawing = self._with_places(self._topology())
-        version = VERSIONS.get(self._scenario.openflow)
-        if version is None:
-            raise PenstockError(f"openflow = {self._scenario.openflow!r} is unknown: use '1.0' or '1.3'.")
-        switches = {"counters": False, **self._scenario.switches}
-        options = made_from(SwitchOptions, {**switches, "version": version}, "switches")
-        finding = made_from(SymbolicOptions, with_tuples(self._scenario.symbolic), "symbolic")
+        finding = made_from(SymbolicOptions, self._scenario.symbolic, "symbolic")
+        controller = self._controller(drawing, self._asked_version, finding)
+        # No time passes in a search by itself, and every packet that is counted would be a new state.
+        switches = {"counters": False, "meters": "pass", **self._scenario.switches}
+        options = made_from(SwitchOptions, {**switches, "version": spoken_by(controller)}, "switches")
         hosts = {name: self._host(name, given) for name, given in self._hosts(drawing).items()}
-        controller = self._controller(drawing, version, finding)
-        faults = made_from(Faults, with_tuples(self._scenario.faults), "faults")
+        faults = made_from(Faults, self._scenario.faults, "faults")
         network = build_network(drawing, hosts=hosts, controllers=controller, switches=options, faults=faults)
         properties = tuple(map(self._property, self._scenario.properties))
         symmetric = all(_is_even_handed(made, network) for made in properties)
         discovery = _discovery(network, controller, finding, asked=self._asked, symmetric=symmetric)
-        if self._scenario.limits().start == "cold":
-            return Built(network, properties, network.initial(), discovery=discovery)
-        return replace(joined(network, controller.name, properties), discovery=discovery)
+        built = Built(network, properties, network.initial(), discovery=discovery, controller=controller.name)
+        return begun(built, self._scenario.limits().start)
+
+    @property
+    def _asked_version(self) -> int | None:
+        """The version of OpenFlow that the scenario asks for; None leaves it to the controller."""
+        asked = self._scenario.openflow
+        return None if asked is None else VERSIONS[asked]
 
     def _hosts(self, drawing: Topology) -> Mapping[str, Table | HostMaker]:
         """Return the hosts that are given; if none has a kind, all are to find out what to send."""
@@ -109,7 +165,9 @@ class Building:
         options = dict(given)
         name = options.pop("name", None)
         if not isinstance(name, str):
-            raise PenstockError('A property in a table has no name: write {name = "DirectPaths"}.')
+            raise PenstockError(
+                f'The property {shown(given)} has no name: write it as in {{name = "DirectPaths"}}.'
+            )
         return property_named(name, options, self._scenario.folder)
 
     def _topology(self) -> Topology:
@@ -118,17 +176,15 @@ class Building:
             return given
         if isinstance(given, str):
             return topology(given)
-        refuse_unknown(given, ("mininet", "name"), "topology")
-        if "mininet" not in given:
-            raise PenstockError('The topology table names no file: write topology = {mininet = "file.py"}.')
-        return load_mininet(self._scenario.folder / given["mininet"], given.get("name"))
+        drawn = made_from(MininetFile, given, "topology")
+        return load_mininet(self._scenario.folder / drawn.mininet, drawn.name)
 
     def _with_places(self, drawing: Topology) -> Topology:
         """Give the switches the spare ports that hosts may move to."""
         switches = {switch.name for switch in drawing.switches}
         for given in self._scenario.hosts.values():
             moves = given.get("mobility") if isinstance(given, Mapping) else None
-            for place in moves.get("places", ()) if isinstance(moves, Mapping) else ():
+            for place in made_from(Mobility, moves, "mobility").places if isinstance(moves, Mapping) else ():
                 switch, _, port = str(place).rpartition(":")
                 if switch in switches and port.isdecimal() and int(port) > 0:
                     drawing = drawing.with_port(switch, int(port))
@@ -139,18 +195,18 @@ class Building:
             return given
         options = self._host_options(name, given)
         kind = options.pop("kind", "host")
-        if isinstance(kind, str) and ":" in kind:
+        if fit(kind, str | type, Place("kind", f"[hosts.{name}]")) and ":" in str(kind):
             kind = load_object(kind, self._scenario.folder, f"host {name}")
-        return host(kind, **options)
+        return host(kind, f"[hosts.{name}]", **options)
 
     def _host_options(self, name: str, given: Table) -> dict[str, Any]:
         """Return what a host's table says, with its mobility made."""
         options = dict(given)
-        if isinstance(moves := options.pop("mobility", None), Mapping):
-            options["mobility"] = made_from(Mobility, with_tuples(moves), f"hosts.{name}.mobility")
+        if isinstance(moves := options.get("mobility"), Mapping):
+            options["mobility"] = made_from(Mobility, moves, f"hosts.{name}.mobility")
         return options
 
-    def _controller(self, drawing: Topology, version: int, finding: SymbolicOptions) -> Component:
+    def _controller(self, drawing: Topology, version: int | None, finding: SymbolicOptions) -> Component:
         made = self.program(drawing, version, followed=self._is_followed(finding))
         if not finding.messages:
             return made
@@ -170,28 +226,33 @@ class Building:
             or any(maker.func is CuriousHost for maker in makers)
         )
 
-    def program(self, drawing: Topology, version: int, *, followed: bool, name: str = "c0") -> Component:
-        """Return the scenario's controller as a component of that name."""
+    def program(
+        self, drawing: Topology, version: int | None, *, followed: bool, name: str = "c0"
+    ) -> Component:
+        """Return the scenario's controller as a component, which speaks a version, or the one it declares."""
         given = self._scenario.controller
         names = tuple(switch.name for switch in drawing.switches)
         if isinstance(given, Controller):
-            return NativeController(given, names, name, version=version, followed=followed)
+            return NativeController(
+                given, names, name, version=version, followed=followed, watched=self.searches
+            )
         if not isinstance(given, Mapping):
             return given
         options = dict(given)
         if "native" in options:
-            text = options.pop("native")
-            made = load_object(text, self._scenario.folder, "controller")
-            refuse_unknown(options, (), "controller")
-            try:
-                program = made()
-            except Exception as error:
-                raise PenstockError(
-                    f"The controller {text} cannot be made: {type(error).__name__}: {str(error).rstrip('.')}."
-                ) from error
+            text = made_from(NativeProgram, options, "controller").native
+            program, surroundings = load_native(text, self._scenario.folder)
             if not isinstance(program, Controller):
                 raise PenstockError(f"{text} is no native controller: let it be a subclass of Controller.")
-            return NativeController(program, names, name, version=version, followed=followed)
+            return NativeController(
+                program,
+                names,
+                name,
+                version=version,
+                followed=followed,
+                watched=self.searches,
+                surroundings=surroundings,
+            )
         if "cmd" in options or self._scenario.controllers:
             raise PenstockError(
                 "A search needs one controller that runs in process: use penstock fuzz for those that are "
@@ -208,19 +269,29 @@ class Building:
     def _osken(self, options: dict[str, Any], dpids: dict[str, int], **details: Any) -> Component:
         from penstock.controllers.osken.binding import OsKenController
 
-        apps = options.pop("apps")
-        if isinstance(apps, str):
-            apps = [apps]
-        if not isinstance(apps, list | tuple) or not all(isinstance(app, str) for app in apps) or not apps:
-            raise PenstockError('apps in [controller] is no list of names: write apps = ["app.py"].')
-        refuse_unknown(options, ("timers", "options"), "controller")
-        found = tuple(self._app(app) for app in apps)
-        return OsKenController(found, dpids, **details, **options)
+        given = made_from(Apps, options, "controller")
+        found = tuple(self._app(app) for app in given.apps)
+        patient = self.searches and "timers" not in options
+        return OsKenController(
+            found,
+            dpids,
+            **details,
+            timers=TIMERS if patient else given.timers,
+            options=given.options,
+            watched=self.searches,
+            patient=patient,
+        )
 
     def _app(self, app: str) -> str:
         """Return an app's name, with the path of a file made whole."""
         file, colon, name = app.partition(":")
         return f"{self._scenario.folder / file}{colon}{name}" if file.endswith(".py") else app
+
+
+def spoken_by(controller: Component) -> int:
+    """Return the version of OpenFlow that a controller speaks."""
+    version: int = getattr(controller, "version", V13)
+    return version
 
 
 def _discovery(
@@ -254,6 +325,20 @@ def _is_even_handed(watcher: Property, network: Network) -> bool:
     return not any(re.search(rf"\b{re.escape(name)}\b", repr(vars(watcher))) for name in hosts)
 
 
+def begun(built: Built, start: str) -> Built:
+    """Return a network where the search starts: as it is at first, or joined."""
+    first = replace(built, start=built.network.initial(), joining=(), broken={}, upheld={})
+    if start != "cold":
+        found = joined(built.network, built.controller, built.properties)
+        first = replace(
+            first, start=found.start, joining=found.joining, broken=found.broken, upheld=found.upheld
+        )
+    for program in watched.programs(built.network.components):
+        if isinstance(program, Rolls):
+            program.rolls = True
+    return first
+
+
 def _table(given: Table | HostMaker) -> Table:
     assert isinstance(given, Mapping)
     return given
@@ -271,7 +356,7 @@ def joined(network: Network, controller: str, properties: tuple[Property, ...] =
     for _ in range(MOST_STEPS_TO_JOIN):
         found = next(iter((*world.deliveries(), *_joining(world, controller))), None)
         if found is None or watch.broken:
-            return Built(network, properties, world.snapshot(), tuple(records), watch.broken)
+            return Built(network, properties, world.snapshot(), tuple(records), watch.broken, watch.upheld)
         records.append(world.take(found))
         watch.observe(records[-1], dict(zip(network.names, world.snapshot().states, strict=True)))
     raise PenstockError(

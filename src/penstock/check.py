@@ -7,17 +7,27 @@ so instead of pretending.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from penstock.building import Built
+from penstock import stopping
+from penstock.assumptions import assumptions_of_search
+from penstock.building import Built, begun, joined
+from penstock.controllers import origins, watched
+from penstock.controllers.surface import MoreState
 from penstock.errors import PenstockError
+from penstock.explain.explaining import MOST_SECONDS, explain, explain_joining
+from penstock.explain.explanation import UNEXPLAINED, Explanation
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.depth_first import depth_first
 from penstock.explore.reductions import Circumstances, in_effect, reduced, remarks_on
+from penstock.explore.reexecution import made_again
 from penstock.explore.search import (
     Bounds,
     Outcome,
@@ -32,13 +42,19 @@ from penstock.explore.strategies.base import Onward, Ordering
 from penstock.explore.strategies.guide import Guide
 from penstock.explore.strategies.plan import Plan
 from penstock.explore.strategies.random_walks import RandomWalks
+from penstock.next_steps import Ran, Suggestion, next_steps
 from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
 from penstock.report.coverage import KEY as COVERAGE
 from penstock.report.coverage import covered_file, search_coverage
+from penstock.reservation import Reservation
 from penstock.scenario import Limits, Scenario
-from penstock.trace import Verdict, write_trace
+from penstock.stopping import Bound, Why
+from penstock.trace import verdict_of, write_trace
+from penstock.verdict import VIOLATED, Result, Verdict, judge, unconfirmed, unjudged
 from penstock.world.network import ComponentRaised
+from penstock.world.switch.meters import UNMETERED
+from penstock.world.switch.pipeline import CHOSEN, SPREAD
 from penstock.world.transition import Record
 from penstock.world.world import World, states_of
 
@@ -52,6 +68,7 @@ class Finding:
     records: tuple[Record, ...]
     confirmed: bool
     trace: Path | None = None
+    explanation: Explanation = UNEXPLAINED
 
 
 @dataclass(slots=True)
@@ -65,6 +82,13 @@ class Report:
     """What it would take to put each property to the test, where it says so."""
     covered: Path | None = None
     """Where it is written what was covered, if nothing was found; a report can be made of it."""
+    next_steps: tuple[Suggestion, ...] = ()
+    """What to try next, the most promising first."""
+    verdict: Verdict = VIOLATED
+    assumptions: tuple[str, ...] = ()
+    """What the search took for granted, in sentences."""
+    unconfirmed: list[Finding] = field(default_factory=list)
+    """Violations that did not come again when their runs were repeated."""
 
     @property
     def unexercised(self) -> list[str]:
@@ -89,19 +113,105 @@ def walk(
     """Walk at random through a scenario; its strategies bound and narrow that, but do not order it."""
     others = (each for each in scenario.plan().strategies if not isinstance(each, Ordering))
     walking = Plan((*others, RandomWalks(seed, walks, longest)))
-    return _searched(scenario, walking, output, progress, seed=seed)
+    how = {"seed": seed, "walks": walks or 0, "longest": longest}
+    return _searched(scenario, walking, output, progress, walk=how, seed=seed)
 
 
 def _searched(
-    scenario: Scenario, plan: Plan, output: Path | None, progress: Progress | None, **details: int
+    scenario: Scenario,
+    plan: Plan,
+    output: Path | None,
+    progress: Progress | None,
+    *,
+    walk: Mapping[str, int] | None = None,
+    **details: int,
 ) -> Report:
     limits = scenario.limits()
     if not plan.remembers:
         limits = replace(limits, compact=False)
     scenario = _bounded(scenario, plan)
     built = _prepared(scenario, output)
+    way = _Way(plan, limits, progress, walk)
+    try:
+        for times in count(1):
+            try:
+                return _searched_once(scenario, built, replace(way, times=times), output, **details)
+            except MoreState as more:
+                watched.again(built.network.components, more)
+                built = begun(built, limits.start)
+        raise AssertionError
+    finally:
+        watched.leave(built.network.components)
+
+
+def _searched_once(
+    scenario: Scenario, built: Built, way: _Way, output: Path | None, **details: int
+) -> Report:
     if built.broken:
         return _broken_while_joining(scenario, built, output)
+    watched.begin(built.network.components, way.times)
+    _begin_with_tables(built, cold=way.limits.start == "cold")
+    while True:
+        outcome, means, cells = _search_of(scenario, built, way, output)
+        # What a program keeps of packets may call for others, with which the search is repeated.
+        if outcome.violations or not _may_go_on(outcome) or not _refined(built, way.limits):
+            break
+    if not outcome.violations and _may_go_on(outcome):
+        outcome, means, cells = _with_pings(scenario, built, way, output, (outcome, means, cells))
+    _look_again(built, cells, outcome)
+    return _report(scenario, built, outcome, output, means, **details)
+
+
+def _with_pings(
+    scenario: Scenario, built: Built, way: _Way, output: Path | None, before: tuple[Outcome, _Means, Cells]
+) -> tuple[Outcome, _Means, Cells]:
+    """Search for what is broken by pings of hosts that have sent each other nothing, after another search."""
+    if built.discovery is None or way.walk is not None or not built.discovery.tables.begin_pings():
+        return before
+    again = _search_of(scenario, built, way, output)
+    if again[0].violations:
+        return again
+    outcome, more = before[0], again[0]
+    for name, times in more.exercised.items():
+        outcome.exercised[name] = max(times, outcome.exercised.get(name, 0))
+    outcome.left_out = list(dict.fromkeys((*outcome.left_out, *more.left_out)))
+    if outcome.result == "exhausted":
+        outcome.result, outcome.stopped_by = more.result, more.stopped_by
+    outcome.unfinished += more.unfinished
+    outcome.cut_short += more.cut_short
+    outcome.undecided.update(more.undecided)
+    return before
+
+
+def _begin_with_tables(built: Built, *, cold: bool) -> None:
+    """Have it found out which packets tables treat by themselves once all switches have joined."""
+    if built.discovery is None:
+        return
+    try:
+        start = joined(built.network, built.controller).start if cold else built.start
+    except PenstockError:
+        # Switches that never come to rest have no tables to go by.
+        built.discovery.tables.leave_out()
+        return
+    states = dict(zip(built.network.names, start.states, strict=True))
+    built.discovery.tables.begin(states, settled=not cold)
+
+
+def _may_go_on(outcome: Outcome) -> bool:
+    """Tell whether a search came to its end, or at least to a bound that has nothing to do with resources."""
+    bound = outcome.stopped_by
+    return outcome.result == "exhausted" or (isinstance(bound, Bound) and bound.why is Why.DEPTH)
+
+
+def _refined(built: Built, limits: Limits) -> bool:
+    until = None if limits.seconds is None else time.monotonic() + limits.seconds
+    return built.discovery is not None and built.discovery.refine(until=until)
+
+
+def _search_of(
+    scenario: Scenario, built: Built, way: _Way, output: Path | None
+) -> tuple[Outcome, _Means, Cells]:
+    plan, limits = way.plan, way.limits
     cells = Cells(built.network, (*built.properties, *plan.watchers()), built.start)
     guide = plan.guide(cells)
     circumstances = Circumstances(
@@ -109,24 +219,87 @@ def _searched(
     )
     reductions = in_effect(limits.reductions) if plan.remembers else frozenset()
     successors = reduced(cells, reductions, circumstances)
-    search = _search(cells, limits, progress, successors)
+    search = _search(cells, limits, way.progress, successors)
     sleep = "sleep" in reductions and not limits.compact
     onward = partial(depth_first if limits.order == "depth-first" else breadth_first, sleep=sleep)
+    means = _Means(plan, reductions, way.walk)
     try:
         outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
-        _report(scenario, built, search.finish("a fault"), output, _Means(plan, reductions))
+        _report(scenario, built, search.finish(Bound("a fault")), output, means)
         raise
     plan.conclude(outcome, guide)
     circumstances = replace(circumstances, in_order=in_order)
     outcome.remarks += remarks_on(cells, limits.reductions, circumstances, successors)
+    outcome.left_out = [bound for kind, bound in _LEFT_OUT.items() if cells.has_noted(kind)]
     if limits.compact:
         odds = collision_odds(outcome.states)
         outcome.remarks.append(
             f"States were remembered by 64-bit fingerprints: one was missed with a probability of {odds:.1e}."
         )
-    return _report(scenario, built, outcome, output, _Means(plan, reductions), **details)
+    return outcome, means, cells
+
+
+_LEFT_OUT: Final = {
+    UNMETERED: Bound("packets went through meters, and none was made to exceed a rate", Why.METERS),
+    CHOSEN: Bound(
+        "packets met several rules of one priority, of which only the switch's own choice was tried",
+        Why.CHOSEN,
+    ),
+    SPREAD: Bound(
+        "groups had switches choose among buckets, and of some packets only their own choice was tried",
+        Why.SPREAD,
+    ),
+}
+"""The events that tell of something that a search did not try."""
+
+
+def _look_again(built: Built, cells: Cells, outcome: Outcome) -> None:
+    """Note what may have been missed because a program's state was not all there is to it."""
+    components = built.network.components
+    differing = made_again(cells.remembered(), outcome.seconds)
+    watched.look(components)
+    if differing or not outcome.violations:
+        # What was found may be due to what other runs have left behind.
+        outcome.reservations += [*watched.reservations(components), *differing]
+    if not outcome.violations:
+        outcome.reservations += [_UNFINISHED] * bool(outcome.unfinished)
+        outcome.reservations += [_CUT_SHORT] * bool(outcome.cut_short)
+        outcome.reservations += [_untold(each) for each in outcome.undecided]
+
+
+def _untold(what: str) -> Reservation:
+    sentence = f"{what[0].upper()}{what[1:]}."
+    return Reservation(sentence, "Name the packets that the controller takes over in may_vanish.", Why.UNTOLD)
+
+
+_CUT_SHORT: Final = Reservation(
+    "Timers were left to go off when nothing else could happen, and what has to hold at the end did not yet: "
+    "that was not judged there, since they may put it right.",
+    "Raise timers in [controller].",
+    Why.TIMERS,
+)
+
+
+_UNFINISHED: Final = Reservation(
+    "A handler of the program still waited for time to pass when nothing else could happen: what has to hold "
+    "at the end was not judged there.",
+    "Raise timers in [controller], or leave it out.",
+    Why.TIMERS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a scenario is searched."""
+
+    plan: Plan
+    limits: Limits
+    progress: Progress | None
+    walk: Mapping[str, int] | None = None
+    times: int = 1
+    """Which search it is, if others found that more had to be saved of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +308,8 @@ class _Means:
 
     plan: Plan
     reductions: frozenset[str] = frozenset()
+    walk: Mapping[str, int] | None = None
+    """Of random walks, their seed, how many and how long."""
 
 
 def _explored(search: Search, plan: Plan, guide: Guide, onward: Onward) -> tuple[Outcome, bool]:
@@ -170,11 +345,11 @@ def _prepared(scenario: Scenario, output: Path | None) -> Built:
 
 def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None) -> Report:
     """Report what broke before the search could even start."""
-    outcome = Outcome(result="violation", transitions=len(built.joining), stopped_by="the first violation")
+    outcome = Outcome(result="violation", transitions=len(built.joining), stopped_by=stopping.FIRST_VIOLATION)
     outcome.exercised = {watcher.name: int(watcher.name in built.broken) for watcher in built.properties}
     report = Report(scenario, outcome)
     for number, (name, message) in enumerate(built.broken.items(), 1):
-        path = None
+        path, why = None, explain_joining(built, message)
         if output is not None:
             path = output / f"{scenario.name}-{number}.jsonl"
             table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
@@ -183,10 +358,10 @@ def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None)
                 table,
                 scenario.folder,
                 built.joining,
-                Verdict(name, message),
-                **_coverage(scenario, built, outcome, _Means(Plan())),
+                verdict_of(name, message, why),
+                **_coverage(report, built, _Means(Plan())),
             )
-        report.findings.append(Finding(name, message, built.joining, True, path))
+        report.findings.append(Finding(name, message, built.joining, True, path, why))
     return report
 
 
@@ -206,35 +381,111 @@ def _report(
 ) -> Report:
     if built.discovery is not None:
         outcome.remarks += built.discovery.sentences()
-        if outcome.result == "exhausted" and not built.discovery.is_complete:
-            outcome.result, outcome.stopped_by = "bounded", "packets that could not be found"
     report = Report(scenario, outcome, needs={made.name: made.needs for made in built.properties})
-    header = {**details, **_coverage(scenario, built, outcome, means)}
-    for number, violation in enumerate(outcome.violations, 1):
+    report.assumptions = assumptions_of_search(built)
+    for violation in outcome.violations:
         records, confirmed = retake(built, violation)
-        path = None
-        if output is not None:
-            path = output / f"{scenario.name}-{number}.jsonl"
-            verdict = Verdict(violation.property, violation.message)
-            write_trace(path, scenario.table(), scenario.folder, records, verdict, **header)
-        report.findings.append(Finding(violation.property, violation.message, records, confirmed, path))
+        if not confirmed:
+            outcome.reservations += watched.reservations(built.network.components)
+        confirmed = confirmed and not outcome.reservations
+        found = Finding(violation.property, violation.message, records, confirmed)
+        (report.findings if confirmed else report.unconfirmed).append(found)
+    _conclude(report, built)
+    report.next_steps = _next_steps(report, built, means)
+    header = {**details, **_coverage(report, built, means)}
+    _write(report, output, header)
+    _explain(report, built)
+    _write(report, output, header)
     if output is not None and not report.findings:
         path = covered_file(output, scenario.name)
         report.covered = write_trace(path, scenario.table(), scenario.folder, (), **header)
     return report
 
 
-def _coverage(scenario: Scenario, built: Built, outcome: Outcome, means: _Means) -> dict[str, Any]:
+def _explain(report: Report, built: Built) -> None:
+    """Explain all findings, which are written down by now: whoever has no patience loses nothing."""
+    left = MOST_SECONDS
+    for number, found in enumerate(report.findings):
+        began = time.monotonic()
+        why = explain(built, found.records, found.property, found.message, seconds=left)
+        left = max(0.0, left - (time.monotonic() - began))
+        report.findings[number] = replace(found, explanation=why)
+
+
+def _write(report: Report, output: Path | None, header: Mapping[str, Any]) -> None:
+    """Write the traces of all findings."""
+    if output is None:
+        return
+    scenario = report.scenario
+    for number, found in enumerate(report.findings):
+        path = output / f"{scenario.name}-{number + 1}.jsonl"
+        verdict = verdict_of(found.property, found.message, found.explanation)
+        write_trace(path, scenario.table(), scenario.folder, found.records, verdict, **header)
+        report.findings[number] = replace(found, trace=path)
+
+
+def _conclude(report: Report, built: Built) -> None:
+    """Judge what a search came to, and have its outcome say the same."""
+    outcome = report.outcome
+    _count_joining(outcome, built)
+    reasons = [unconfirmed(found.property) for found in report.unconfirmed]
+    if outcome.result == "bounded":
+        reasons.append(_as_bound(outcome.stopped_by))
+    if built.discovery is not None and not built.discovery.is_complete:
+        reasons.append(Bound("packets that could not be found", Why.UNFOUND))
+    reasons += [*outcome.left_out, *(each.bound() for each in dict.fromkeys(outcome.reservations))]
+    reasons += unjudged(outcome.exercised, report.needs)
+    report.verdict = judge(
+        Result.EXHAUSTED, violated=bool(report.findings), reasons=reasons, exercised=outcome.exercised
+    )
+    if report.verdict.result is Result.BOUNDED:
+        outcome.result, outcome.stopped_by = "bounded", report.verdict.reasons[0]
+
+
+def _count_joining(outcome: Outcome, built: Built) -> None:
+    """Count what was judged while switches joined, for properties that had nothing to judge from there on.
+
+    A program that installs rules and hears no packet is put to the test by that alone.
+    """
+    for name, times in outcome.exercised.items():
+        if not times and outcome.transitions:
+            outcome.exercised[name] = built.upheld.get(name, 0)
+
+
+def _as_bound(text: str) -> Bound:
+    return text if isinstance(text, Bound) else Bound(text)
+
+
+def _next_steps(report: Report, built: Built, means: _Means) -> tuple[Suggestion, ...]:
+    """Return what to try next."""
+    outcome = report.outcome
+    if report.verdict.result is Result.VIOLATED:
+        return ()
+    ran = Ran(
+        "check" if means.walk is None else "walk",
+        report.scenario,
+        states=outcome.states,
+        depth=outcome.depth,
+        walk=means.walk or {},
+        lost=() if built.discovery is None else built.discovery.places_lost(),
+        unexercised=report.unexercised,
+    )
+    return next_steps(ran, report.verdict.reasons)
+
+
+def _coverage(report: Report, built: Built, means: _Means) -> dict[str, Any]:
     """Return what a search covered, for the header of a trace."""
+    scenario, steps = report.scenario, report.next_steps
     found = search_coverage(
-        outcome,
+        report.outcome,
         built.properties,
+        report.verdict,
         strategies=[each.name for each in means.plan.strategies],
         reductions=means.reductions,
         faults=built.network.fabric.faults,
         first_only=not scenario.limits().all_violations,
     )
-    return {COVERAGE: found}
+    return {COVERAGE: {**found, "next_steps": list(map(str, steps))}}
 
 
 def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool]:
@@ -244,11 +495,12 @@ def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool
     watch = Watch(built.network, built.properties)
     records: list[Record] = []
     watch.begin(states_of(world))
-    for transition in violation.path:
-        if transition not in world.enabled():
-            return tuple(records), False
-        records.append(world.take(transition))
-        watch.observe(records[-1], states_of(world))
+    with origins.recorded():
+        for transition in violation.path:
+            if transition not in world.enabled():
+                return tuple(records), False
+            records.append(world.take(transition))
+            watch.observe(records[-1], states_of(world))
     if world.is_at_rest():
         watch.at_rest(states_of(world))
     return tuple(records), watch.broken.get(violation.property) == violation.message

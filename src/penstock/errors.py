@@ -5,3 +5,11 @@ from __future__ import annotations
 
 class PenstockError(Exception):
     """Bad input: what was wrong, where, and what to do about it.  The command line exits with 2."""
+
+
+class OtherVersion(PenstockError):
+    """A controller does not speak the version of OpenFlow that it is asked to; `spoken` are those it does."""
+
+    def __init__(self, text: str, spoken: frozenset[int]) -> None:
+        super().__init__(text)
+        self.spoken = spoken

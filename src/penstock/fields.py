@@ -86,3 +86,5 @@ class FuzzFields(ScenarioFields, total=False):
     listen: Mapping[str, str]
     inputs: Sequence[str]
     masks: Sequence[str]
+    error_patterns: Sequence[str]
+    ignored_errors: Sequence[str]

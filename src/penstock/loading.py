@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.suggesting import hint
+from penstock.users_code import explained
+
+_PREFIX: Final = "penstock_user_"
 
 
 def load_object(text: str, folder: Path, what: str) -> Any:
@@ -27,7 +30,8 @@ def load_object(text: str, folder: Path, what: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         public = sorted(key for key in vars(module) if not key.startswith("_"))
-        raise PenstockError(f"{file} has no {name!r}: it defines {', '.join(public) or 'nothing'}.") from None
+        otherwise = f"it defines {', '.join(public) or 'nothing'}."
+        raise PenstockError(f"{file} has no {name!r}: {hint(name, public, otherwise)}") from None
 
 
 def load_file(path: Path, what: str) -> ModuleType:
@@ -35,7 +39,7 @@ def load_file(path: Path, what: str) -> ModuleType:
     path = path.resolve()
     if not path.is_file():
         raise PenstockError(f"There is no file {path.name} in {path.parent}, where the {what} should be.")
-    name = f"penstock_user_{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}"
+    name = f"{_PREFIX}{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -45,18 +49,14 @@ def load_file(path: Path, what: str) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise PenstockError(f"{path.name} fails to load: {explained(error, path)}.") from error
+        raise PenstockError(f"{path.name} failed to load: {explained(error)}.") from error
     finally:
         sys.path.remove(str(path.parent))
     return module
 
 
-def explained(error: BaseException, path: Path) -> str:
-    """Return an exception in a user's file as a phrase with the line it came from."""
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
-    ]
-    where = f" in line {lines[-1]}" if lines else ""
-    return f"{type(error).__name__}{where}: {str(error).rstrip('.')}"
+def is_user_file(module: ModuleType) -> bool:
+    """Tell whether a module is a file that a scenario names."""
+    return module.__name__.startswith(_PREFIX)

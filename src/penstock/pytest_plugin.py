@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 import traceback
+import warnings
 from collections.abc import Generator, Iterator
 from os import PathLike
 from pathlib import Path
@@ -63,6 +64,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Replay each trace below this folder as a test; repeatable, besides those of the ini option.",
     )
     group.addoption(
+        "--penstock-strict",
+        action="store_true",
+        help="A result of check or verify that is not conclusive fails the test.",
+    )
+    group.addoption(
         "--penstock-tries",
         type=int,
         default=1,
@@ -93,10 +99,19 @@ def _within(path: Path, folder: Path) -> bool:
 # The fixture.
 
 
+_SEARCHES: Final = ("check", "verify")
+"""The engines that can be conclusive; no run of the others is."""
+
+
+class PenstockWarning(UserWarning):
+    """A test passed although something was left out that could matter."""
+
+
 class Examiner:
     """The functions of `penstock.api`, for one test: what they find fails it."""
 
-    def __init__(self, root: Path, output: Path, defaults: dict[str, Any]) -> None:
+    def __init__(self, root: Path, output: Path, defaults: dict[str, Any], *, strict: bool = False) -> None:
+        self._strict = strict
         self._root = root
         self._output = output
         self._defaults = defaults
@@ -150,7 +165,10 @@ class Examiner:
         return {"output": self._output, **self._defaults, **given}
 
     def _held(self, result: Result[R], *, conclusive: bool = False) -> Result[R]:
-        result.assert_holds(conclusive=conclusive)
+        result.assert_holds(conclusive=conclusive or self._strict)
+        if not result.conclusive and result.engine in _SEARCHES:
+            left_out = "; ".join(result.left_out)
+            warnings.warn(PenstockWarning(f"{result} is not conclusive: {left_out}"), stacklevel=3)
         return result
 
 
@@ -165,7 +183,8 @@ def penstock(request: pytest.FixtureRequest, tmp_path: Path) -> Examiner:
     defaults: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         defaults |= marker.kwargs
-    return Examiner(config.rootpath, output, defaults)
+    strict = bool(config.getoption("penstock_strict"))
+    return Examiner(config.rootpath, output, defaults, strict=strict)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -45,6 +45,8 @@ class Replay:
     lines: int = 0
     """How many lines of a fuzzing run were compared."""
     tries: int = 1
+    cause: tuple[str, ...] = ()
+    """The cause, as the trace tells it."""
 
 
 def replay(path: Path, *, tries: int = 1, waiting: Waiting | None = None) -> Replay:
@@ -65,7 +67,7 @@ def replay(path: Path, *, tries: int = 1, waiting: Waiting | None = None) -> Rep
 
 
 def _searched(trace: Trace, path: Path) -> Replay:
-    from penstock.minimize.check_replay import is_quiet
+    from penstock.watched_world import is_quiet
 
     built = scenario_of(trace.scenario, path.parent / trace.folder).build()
     world = World(built.network)
@@ -95,7 +97,8 @@ def _searched(trace: Trace, path: Path) -> Replay:
     if is_quiet(world):
         watch.at_rest(states_of(world))
     reproduced = bool(name) and watch.broken.get(name) == message
-    return Replay(tuple(records), name, message, reproduced)
+    cause = () if wanted is None else wanted.cause
+    return Replay(tuple(records), name, message, reproduced, cause=cause)
 
 
 def _short(message: str | None, sends: tuple[str, ...]) -> str:
@@ -144,7 +147,7 @@ def _difference(recorded: Path, again: Path, end: int | None) -> tuple[int | Non
         next(ours, None), next(theirs, None)
         compared = 0
         for one, other in zip_longest(ours, theirs, fillvalue=""):
-            if one == other and one:
+            if one and (one == other or _is_alike(one, other)):
                 compared += 1
                 continue
             if one and not one.endswith("\n"):
@@ -154,6 +157,15 @@ def _difference(recorded: Path, again: Path, end: int | None) -> tuple[int | Non
                 break
             return number, f"it was recorded as {_cut(one)} and is now {_cut(other)}", compared
     return None, "", compared
+
+
+def _is_alike(one: str, other: str) -> bool:
+    """Tell whether two lines differ in nothing but which lines of the program's code are behind them."""
+    if '"code": [' not in one + other or not one.endswith("\n"):
+        return False
+    ours, theirs = json.loads(one), json.loads(other or "{}")
+    ours.pop("code", None), theirs.pop("code", None)
+    return bool(ours == theirs)
 
 
 def _cut(line: str) -> str:

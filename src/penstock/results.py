@@ -1,8 +1,8 @@
 """What checking, proving, fuzzing and replaying come to, as small values for programs.
 
-A result is true if nothing was found, so `assert check("app.py")` means what it says; `assert_holds` says in
-the error what was found, as a story, and how to look at it.  Nothing heavy is imported here: whoever only
-wants to recognise a result need not load an engine.
+A result is true if nothing was found and there was something to judge, so `assert check("app.py")` means
+what it says; `assert_holds` says in the error what was found, as a story, and how to look at it.  Nothing
+heavy is imported here: whoever only wants to recognise a result need not load an engine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from penstock.verdict import Verdict
+
+if TYPE_CHECKING:
+    from penstock.next_steps import Suggestion
 
 R = TypeVar("R")
 
@@ -63,32 +68,54 @@ class Result(Generic[R]):
     result: str
     """The engine's own word: exhausted, proved, bounded, violation, violated, reproduced, …"""
     violations: tuple[Violation, ...]
-    conclusive: bool
-    """Whether nothing was left out, so that no violation means that there is none."""
+    verdict: Verdict
+    """What it came to, and each reason why that is not conclusive."""
     seconds: float
     remarks: tuple[str, ...]
     details: R
+    next_steps: tuple[Suggestion, ...] = ()
+    """What to try next where this is not conclusive, the most promising first."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found."""
-        return not self.violations
+        """Whether nothing was found, although there was something to judge."""
+        return not self.violations and self.verdict.judged
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether nothing was left out, so that no violation means that there is none."""
+        return self.verdict.is_conclusive
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was left out that could matter, a reason each."""
+        return tuple(map(str, self.verdict.reasons))
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
         broken = ", ".join(dict.fromkeys(found.property for found in self.violations))
-        word = self.result if self.ok else f"violation of {broken}"
+        word = f"violation of {broken}" if self.violations else self.result
         head = f"penstock {self.engine} of {self.scenario}: {word}"
         return "\n\n".join([head, *map(str, self.violations)])
 
     def assert_holds(self, *, conclusive: bool = False) -> None:
-        """Raise `Broken` with the story if anything was found; or, if asked, if something was left out."""
+        """Raise `Broken` with the story if anything was found, or if nothing was judged.
+
+        With `conclusive`, something that was left out is as bad.
+        """
         if self.violations:
             raise Broken(str(self), self.violations)
+        if not self.verdict.judged:
+            raise Broken(self._inconclusive("nothing was judged"))
         if conclusive and not self.conclusive:
-            raise Broken("\n".join([f"{self}: this is not conclusive.", *self.remarks]))
+            raise Broken(self._inconclusive("this is not conclusive"))
+
+    def _inconclusive(self, what: str) -> str:
+        steps = (f"{number}. {step}" for number, step in enumerate(self.next_steps, 1))
+        further = ["To go further, in this order:", *steps] if self.next_steps else []
+        return "\n".join([f"{self}: {what}.", *self.left_out, *self.remarks, *further])
 
 
 @dataclass(frozen=True, slots=True)

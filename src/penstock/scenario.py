@@ -35,92 +35,130 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from penstock.building import Building, Built
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
 from penstock.explore.reductions import NONE, REDUCTIONS
+from penstock.explore.strategies.base import Strategy
 from penstock.explore.strategies.plan import Plan, plan_of
 from penstock.fuzz.options import FuzzOptions
 from penstock.properties.base import Property
+from penstock.suggesting import hint
 from penstock.tables import Table, made_from, plain, refuse_unknown
+from penstock.typed import Checked, From, Place, Such, fit
+from penstock.users_code import explained
 from penstock.world.component import Component
 from penstock.world.hosts import HostMaker
+from penstock.world.network import ComponentRaised
 from penstock.world.topology import Topology
 
 T = TypeVar("T")
 
+DEFAULT_PROPERTIES: Final = (
+    "NoForwardingLoops",
+    "NoBlackHoles",
+    "NoAmbiguousRules",
+    "ControllerCrash",
+    "ControllerHang",
+)
+"""What is looked for where nobody says what: what can go wrong with any controller."""
+
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Checked):
     """How a search goes about and where it stops."""
 
+    SECTION: ClassVar[str] = "[search]"
+
     order: Literal["breadth-first", "depth-first"] = "breadth-first"
+    """Which state comes next: breadth-first finds the shortest story, depth-first needs less memory."""
     start: Literal["joined", "cold"] = "joined"
-    states: int | None = None
-    depth: int | None = None
-    seconds: float | None = None
-    memory_mb: int | None = None
+    """Begin once every switch has joined and the controller has set it up, or before that."""
+    states: Annotated[int, From(1)] | None = None
+    """Stop after this many states."""
+    depth: Annotated[int, From(1)] | None = None
+    """Go no deeper than this many steps."""
+    seconds: Annotated[float, From(0, above=True)] | None = None
+    """Stop after this time."""
+    memory_mb: Annotated[int, From(1)] | None = None
+    """Stop when the process takes this much memory, in millions of bytes."""
     all_violations: bool = False
+    """Go on after a violation, in states that do not come after it."""
     compact: bool = False
-    strategies: Sequence[Any] = ()
+    """Remember states by 64-bit fingerprints: less memory, and a known small probability of missing one."""
+    strategies: Sequence[str | Table | Strategy] = ()
     """Names of strategies, or tables with a name and options (see `explore.strategies.plan`)."""
     reductions: Sequence[str] = ()
     """What there is beside sleep sets to search less without missing anything (see `explore.reductions`)."""
 
     def __post_init__(self) -> None:
-        if self.order not in ("breadth-first", "depth-first"):
-            raise PenstockError(f"order = {self.order!r} is unknown: use 'breadth-first' or 'depth-first'.")
-        if self.start not in ("joined", "cold"):
-            raise PenstockError(f"start = {self.start!r} is unknown: use 'joined' or 'cold'.")
-        for name in ("all_violations", "compact"):
-            if not isinstance(getattr(self, name), bool):
-                raise PenstockError(f"{name} = {getattr(self, name)!r} is neither true nor false.")
-        if isinstance(self.strategies, str) or not isinstance(self.strategies, Sequence):
-            raise PenstockError(
-                f'strategies = {self.strategies!r} is no list: write strategies = ["no-delay"] in [search].'
-            )
-        if isinstance(self.reductions, str) or not isinstance(self.reductions, Sequence):
-            raise PenstockError(
-                f'reductions = {self.reductions!r} is no list: write reductions = ["ample"] in [search].'
-            )
+        Checked.__post_init__(self)
         for name in self.reductions:
             if name not in (*REDUCTIONS, NONE):
-                raise PenstockError(
-                    f"There is no reduction {name!r}: the reductions are {', '.join(REDUCTIONS)}, or {NONE}."
-                )
+                raise PenstockError(f"There is no reduction {name!r}: {hint(name, (*REDUCTIONS, NONE))}")
         if NONE in self.reductions and set(self.reductions) != {NONE}:
             raise PenstockError(f"The reduction {NONE!r} goes with no other: leave it out, or the others.")
-        for name in ("states", "depth", "seconds", "memory_mb"):
-            number = getattr(self, name)
-            if number is not None and (type(number) not in (int, float) or not number > 0):
-                raise PenstockError(f"A search cannot stop at {name} = {number!r}: give a number above 0.")
 
 
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(Checked):
     """All that a check needs to know.
 
     In Python, `controller` may also be a component or a native `Controller`, a host a class or what
     makes one, a property an object, the topology a `Topology`.
     """
 
+    SECTION: ClassVar[str] = "the scenario"
+
     controller: Table | Component | Controller = field(default_factory=dict)
-    topology: str | Table | Topology = "single,2"
+    """The program under test: `apps` (os-ken or Ryu), `native`, or `cmd` (for `penstock fuzz`)."""
+    topology: Annotated[str | Table | Topology, Such('"linear,2" or {mininet = "file.py"}')] = "single,2"
+    """The network: a shape's name as for Mininet, or `{mininet = "file.py", name = "topo"}`."""
     hosts: Mapping[str, Table | HostMaker] = field(default_factory=dict)
-    properties: Sequence[str | Table | Property] = ()
-    openflow: str = "1.3"
+    """What each host does, by name: its `kind` and that kind's options; without any, hosts find out what to
+    send."""
+    properties: Sequence[str | Table | Property] = DEFAULT_PROPERTIES
+    """What must hold: names of properties, `file.py:Object`, or tables with `name` and options."""
+    openflow: Literal["1.0", "1.3"] | None = None
+    """The version of OpenFlow that switches and controller speak; by default the newest that the controller
+    says it speaks."""
     switches: Table = field(default_factory=dict)
+    """How switches behave (see `[switches]`)."""
     faults: Table = field(default_factory=dict)
+    """What may go wrong in a search, and how often (see `[faults]`)."""
     symbolic: Table = field(default_factory=dict)
+    """How far to look for packets that make a difference (see `[symbolic]`)."""
     search: Table = field(default_factory=dict)
+    """How `check` and `walk` go about (see `[search]`); the bounds hold for `verify` too."""
     fuzz: Table = field(default_factory=dict)
+    """How `fuzz` goes about (see `[fuzz]`)."""
     verify: Table = field(default_factory=dict)
+    """How `verify` goes about (see `[verify]`)."""
     controllers: Mapping[str, Table | Component | Controller] = field(default_factory=dict)
     """Several controllers by name, in place of the one."""
     name: str = "scenario"
+    """What traces and results are called; by default the file's name."""
     folder: Path = Path()
+    """Where the files are that the scenario names, seen from its own; by default beside it."""
+
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        if not re.fullmatch(r"[\w.-]{1,100}", self.name):
+            raise PenstockError(
+                f"The name {self.name!r} of the scenario is no file's: use letters, digits, - and _."
+            )
+        if self.controller and self.controllers:
+            raise PenstockError("The scenario has both [controller] and [controllers]: keep one of them.")
+
+    def require_properties(self) -> None:
+        """Refuse a scenario that says on purpose that nothing is to be checked."""
+        if not self.properties:
+            raise PenstockError(
+                "properties = [] leaves nothing to check: name a property, or leave the line out for "
+                f"{', '.join(DEFAULT_PROPERTIES)}."
+            )
 
     def limits(self) -> Limits:
         """Return how the search goes about."""
@@ -145,17 +183,23 @@ class Scenario:
         """Return what is built from the scenario; what does not fit together is said in one sentence."""
         try:
             return build()
-        except (TypeError, ValueError, AttributeError, LookupError) as error:
-            # A value of the wrong type, which nothing before noticed.
+        except (PenstockError, ComponentRaised):
+            raise
+        except Exception as error:
+            # Code of the user's that is part of a network, or a value which nothing before noticed.
             raise PenstockError(
-                f"The scenario {self.name} does not fit together, because of {type(error).__name__}: "
-                f"{str(error).rstrip('.')}."
+                f"The scenario {self.name} does not fit together, because of {explained(error)}."
             ) from error
 
     def table(self) -> dict[str, Any]:
         """Return the scenario as plain data; what was given as Python objects is named, not kept."""
         found = {item.name: plain(getattr(self, item.name)) for item in fields(self) if item.name != "folder"}
-        return {key: value for key, value in found.items() if value not in ({}, [], ())}
+        table = {key: value for key, value in found.items() if value not in ({}, [], (), None)}
+        # Properties that nobody gave are not the same as the same ones given, and none on purpose is neither.
+        table.pop("properties", None)
+        if self.properties is not DEFAULT_PROPERTIES:
+            table["properties"] = found["properties"]
+        return table
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -173,37 +217,11 @@ def load_scenario(path: Path) -> Scenario:
 def _folder_in(table: dict[str, Any]) -> str:
     """Take out of a table where the files are that it names, seen from its own; mostly they are beside it."""
     folder = table.pop("folder", "")
-    if not isinstance(folder, str):
-        raise PenstockError(f'folder = {folder!r} in the scenario is no path: write folder = "..".')
-    return folder
+    return str(fit(folder, Annotated[Path, Such('".."')], Place("folder", Scenario.SECTION)))
 
 
 def scenario_of(table: Table, folder: Path) -> Scenario:
     """Return the scenario that plain data describes."""
     known = [item.name for item in fields(Scenario) if item.name != "folder"]
-    refuse_unknown(table, known, "scenario")
-    name = table.get("name", "scenario")
-    if not isinstance(name, str) or not re.fullmatch(r"[\w.-]{1,100}", name):
-        raise PenstockError(f"The name {name!r} of the scenario is no file's: use letters, digits, - and _.")
-    for key in (
-        "controller",
-        "controllers",
-        "hosts",
-        "switches",
-        "faults",
-        "symbolic",
-        "search",
-        "fuzz",
-        "verify",
-    ):
-        if key in table and not isinstance(table[key], Mapping):
-            raise PenstockError(f"{key} in the scenario is no table: write it as [{key}].")
-    for key in ("hosts", "controllers"):
-        for name, given in table.get(key, {}).items():
-            if not isinstance(given, Mapping):
-                raise PenstockError(f"{key}.{name} in the scenario is no table: write it as [{key}.{name}].")
-    if table.get("controller") and table.get("controllers"):
-        raise PenstockError("The scenario has both [controller] and [controllers]: keep one of them.")
-    if isinstance(table.get("properties", []), str):
-        raise PenstockError('properties in the scenario is no list: write properties = ["NoBlackHoles"].')
+    refuse_unknown(table, known, "the scenario")
     return Scenario(**table, folder=folder)

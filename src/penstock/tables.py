@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from penstock.errors import PenstockError
+from penstock.suggesting import hint
+from penstock.typed import Place, described, fit, hints_of
 
 Table = Mapping[str, Any]
 T = TypeVar("T")
 
 
 def made_from(kind: Callable[..., T], options: Table, where: str) -> T:
-    """Make a value of a kind from a table, refusing keys it does not have."""
-    known = list(inspect.signature(kind).parameters)
-    refuse_unknown(options, known, where)
-    try:
-        return kind(**options)
-    except TypeError as error:
-        raise PenstockError(f"[{where}] of the scenario does not fit: {error}.") from None
+    """Make a value of a kind from a table, whose keys and values must be those of its parameters."""
+    return kind(**fitted(kind, options, f"[{where}]"))
+
+
+def fitted(kind: Callable[..., Any], options: Table, where: str, given: Sequence[str] = ()) -> dict[str, Any]:
+    """Return options as the parameters of a kind want them; `given` are those that others give it."""
+    parameters = inspect.signature(kind).parameters
+    known = [name for name, each in parameters.items() if name not in given and each.kind not in _REST]
+    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+        refuse_unknown(options, known, where)
+    hints = hints_of(kind)
+    for name in known:
+        if parameters[name].default is inspect.Parameter.empty and name not in options:
+            wanted = described(hints.get(name, Any))
+            raise PenstockError(f"{where[0].upper()}{where[1:]} has no {name!r}: it must be {wanted}.")
+    return {name: fit(value, hints.get(name, Any), Place(name, where)) for name, value in options.items()}
+
+
+_REST: Final = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
 def refuse_unknown(table: Table, known: Sequence[str], where: str) -> None:
     """Refuse a table with keys that mean nothing, and say which was perhaps meant."""
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            allowed = ", ".join(known) or "nothing more"
-            hint = f"did you mean {near[0]!r}?" if near else f"it may have {allowed}."
-            raise PenstockError(f"The key {key!r} in {where} is unknown: {hint}")
-
-
-def with_tuples(table: Table) -> dict[str, Any]:
-    """Return a table with its lists made unchangeable."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+            otherwise = f"it may have {', '.join(known) or 'nothing more'}."
+            raise PenstockError(f"The key {key!r} in {where} is unknown: {hint(key, known, otherwise)}")
 
 
 def toml_of(table: Table) -> str:

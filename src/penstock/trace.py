@@ -3,16 +3,18 @@
 The first line is the header: what wrote the trace, the scenario, and a digest of it.  Then comes one
 line per transition with its number, what happened, and the numbers of the steps that caused it (the
 one whose message is delivered, and the component's own last step).  A line with a verdict ends the
-trace of a violation.  The lines are text for people and tools alike; nothing in them is run or
-unpickled.
+trace of a violation.  The last line, `{"end": n}`, says how many lines there are before it, so that a
+trace which was cut anywhere is known for it (those of version 1 had no such line).  The lines are text for
+people and tools alike; nothing in them is run or unpickled.
 
 A search's trace is written under another name and renamed when it is whole, so there are no half
 traces; a reader also takes one that was cut short and says so.  A fuzzing run's grows while it runs
 (`TraceWriter`).  It has more kinds of lines, all numbered together and with their moment, `at`, in
 milliseconds: what the fuzzer did (`input`), what a controller logged (`log`), that an invariant was
-`violated` or `healed`.  A message from outside the model has its bytes as `wire`, with the version of
-OpenFlow (0 for a frame), so that it can be put in again without the program that sent it.  Of an echo's
-bytes only the first `ECHO_KEPT` are written: its length is among them, and the rest means nothing.
+`violated` or `healed`, or how often that was `repeated`.  A message from outside the model has its bytes
+as `wire`, with the version of OpenFlow (0 for a frame), so that it can be put in again without the program
+that sent it.  Of an echo's bytes only the first `ECHO_KEPT` are written: its length is among them, and the
+rest means nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import contextlib
 import json
 import json.encoder
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -29,7 +32,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock import __version__
+from penstock.controllers.origins import NOTES
 from penstock.errors import PenstockError
+from penstock.explain.explanation import Explanation
 from penstock.report.story import sentences
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint, Event, Port
@@ -38,7 +43,9 @@ from penstock.world.signals import FABRIC
 from penstock.world.transition import InFlight, Record, Transition
 
 FORMAT: Final = "penstock-trace"
-VERSION: Final = 1
+VERSION: Final = 2
+_OLDEST: Final = 1
+"""The oldest version that is still read."""
 LONGEST_LINE: Final = 4_000_000
 """A line longer than this is not read: no step is that long, and a stranger's file may be."""
 MOST_TEXTS_KEPT: Final = 20_000
@@ -69,6 +76,8 @@ class Line:
     """The bytes of a message that came from outside, if it has any."""
     version: int | None = None
     """The version of OpenFlow that these are in; 0 for a frame."""
+    code: tuple[str, ...] = ()
+    """Which lines of a program's code did this, as events (see `controllers.origins`)."""
 
     def differs_from(self, record: Record) -> bool:
         """Tell whether a step that was taken again did something else."""
@@ -102,7 +111,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class FindingLine:
-    """An invariant that was violated, or that holds again; `persistent` if that lasted."""
+    """An invariant that was violated, holds again, or was violated often; `persistent` if that lasted."""
 
     number: int
     verdict: str
@@ -110,6 +119,17 @@ class FindingLine:
     message: str
     at: int
     persistent: bool = False
+    rules: tuple[str, ...] = ()
+    """The rules that the packets it speaks of meet, each after the name of its switch."""
+    since: int | None = None
+    """Of what holds again or was repeated, when it was first found."""
+    times: int = 1
+    """How often it was found, or how many alike there are."""
+
+    @property
+    def lasted(self) -> int | None:
+        """How long it was so, in milliseconds, as far as that is known."""
+        return None if self.since is None else max(0, self.at - self.since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +138,24 @@ class Verdict:
 
     property: str
     message: str
+    cause: tuple[str, ...] = ()
+    """The lines that tell the cause."""
+    code: tuple[str, ...] = ()
+    """The places in the program's code that are behind it (see `controllers.origins`)."""
+    needless: tuple[int, ...] = ()
+    """The steps that did not matter."""
+
+
+def verdict_of(name: str, message: str, why: Explanation) -> Verdict:
+    """Return a violation and its explanation, as a trace tells them."""
+    return Verdict(name, message, tuple(why.lines(name)), tuple(c.text for c in why.code), why.needless)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """That a trace ends here: how many lines came before."""
+
+    lines: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +181,11 @@ def line_of(number: int, record: Record, causes: tuple[int, ...] = (), told: tup
         record.node,
         None if record.message is None else str(record.message),
         tuple(map(str, record.sends)),
-        tuple(map(str, record.events)),
+        tuple(str(event) for event in record.events if event.kind not in NOTES),
         tuple(map(str, record.lost)),
         causes,
         told,
+        code=tuple(str(event) for event in record.events if event.kind in NOTES),
     )
 
 
@@ -226,20 +265,28 @@ def write_trace(
     unfinished = path.with_name(path.name + ".part")
     path.parent.mkdir(parents=True, exist_ok=True)
     with unfinished.open("w", encoding="utf-8") as file:
-        print(json.dumps(header), file=file)
-        for line in lines_of(records):
-            print(json.dumps(_as_json(line)), file=file)
+        found: list[Mapping[str, Any]] = [header, *map(_as_json, lines_of(records))]
         if verdict is not None:
-            print(json.dumps({"violated": verdict.property, "message": verdict.message}), file=file)
+            found.append(_verdict_as_json(verdict))
+        for each in (*found, {"end": len(found)}):
+            print(json.dumps(each), file=file)
     unfinished.replace(path)
     return path
+
+
+def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
+    found: dict[str, Any] = {"violated": verdict.property, "message": verdict.message}
+    for name in ("cause", "code", "needless"):
+        if getattr(verdict, name):
+            found[name] = list(getattr(verdict, name))
+    return found
 
 
 def _as_json(line: Line) -> dict[str, Any]:
     found: dict[str, Any] = {"step": line.number, "transition": line.transition, "node": line.node}
     if line.message is not None:
         found["message"] = line.message
-    for name in ("sends", "events", "lost", "causes", "told"):
+    for name in ("sends", "events", "lost", "causes", "told", "code"):
         if getattr(line, name):
             found[name] = list(getattr(line, name))
     return found
@@ -295,6 +342,8 @@ class TraceWriter:
         """How much is kept of texts, and of what they are texts of."""
         self.size = 0
         """How many bytes were put into the file."""
+        self._count = 0
+        """How many lines were."""
         self._failure: OSError | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -317,11 +366,17 @@ class TraceWriter:
         self._lines.append(json.dumps(found) + "\n")
 
     def finding(self, found: FindingLine) -> None:
-        """Write that an invariant is violated or healed."""
+        """Write that an invariant is violated or healed, or how often it was violated."""
         line: dict[str, Any] = {"step": found.number, found.verdict: found.invariant}
         line |= {"message": found.message, "at": found.at}
         if found.persistent:
             line["persistent"] = True
+        if found.rules:
+            line["rules"] = list(found.rules)
+        if found.since is not None:
+            line["since"] = found.since
+        if found.times != 1:
+            line["times"] = found.times
         self._lines.append(json.dumps(line) + "\n")
 
     def step(
@@ -339,7 +394,7 @@ class TraceWriter:
         if sends:
             line += f', "sends": [{self._flights(sends)}]'
         if events:
-            line += f', "events": [{self._events(events)}]'
+            line += self._events(events)
         if lost:
             line += f', "lost": [{self._flights(lost)}]'
         if causes:
@@ -361,11 +416,17 @@ class TraceWriter:
         known = self._events_known.get(id(events))
         if known is not None and known[0] is events:
             return known[1]
-        text = self._text
-        found = ", ".join([f'"{" ".join([event.kind, *map(text, event.detail)])}"' for event in events])
+        seen = [self._event(event) for event in events if event.kind not in NOTES]
+        code = [self._event(event) for event in events if event.kind in NOTES]
+        found = (f', "events": [{", ".join(seen)}]' if seen else "") + (
+            f', "code": [{", ".join(code)}]' if code else ""
+        )
         self._make_room(len(found) + sum(_size(value) for event in events for value in event.detail))
         self._events_known[id(events)] = (events, found)
         return found
+
+    def _event(self, event: Event) -> str:
+        return f'"{" ".join([event.kind, *map(self._text, event.detail)])}"'
 
     def _text(self, value: object) -> str:
         """Return the text of a value as JSON without its quotation marks."""
@@ -398,6 +459,7 @@ class TraceWriter:
         if len(self._lines) < least:
             return
         data = "".join(self._lines).encode()
+        self._count += len(self._lines)
         self._lines.clear()
         if self._failure is None:
             try:
@@ -415,6 +477,7 @@ class TraceWriter:
             return
         try:
             if self._failure is None:
+                self._lines.append(f'{{"end": {self._count + len(self._lines)}}}\n')
                 self.flush()
         finally:
             # What the file did not take before it does not take now either.
@@ -422,11 +485,22 @@ class TraceWriter:
                 self._file.close()
 
 
-def read_trace(path: Path) -> Trace:
-    """Read a trace, whoever it came from."""
+class TraceCutShort(UserWarning):
+    """A trace ends before its end; the text says which."""
+
+
+CUT_SHORT: Final = "The trace was cut short: its end is missing."
+
+
+def read_trace(path: Path, *, warn: bool = True) -> Trace:
+    """Read a trace, whoever it came from; one that was cut short is warned of."""
     try:
         with path.open(encoding="utf-8", errors="strict") as file:
-            return _read(path.name, iter(lambda: file.readline(LONGEST_LINE), ""))
+            trace = _read(path.name, iter(lambda: file.readline(LONGEST_LINE), ""))
+        if trace.cut_short and warn:
+            text = f"{path} was cut short: what came after its {len(trace.lines):,} steps is missing."
+            warnings.warn(text, TraceCutShort, stacklevel=2)
+        return trace
     except OSError as error:
         raise PenstockError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -439,7 +513,7 @@ def _read(name: str, texts: Iterator[str]) -> Trace:
         if not text.endswith("\n"):
             return reader.trace(cut_short=True)
         reader.add(text)
-    return reader.trace()
+    return reader.trace(cut_short=not reader.is_whole)
 
 
 class TraceReader:
@@ -451,9 +525,10 @@ class TraceReader:
         found = _object(name, 1, header)
         if found.get("format") != FORMAT:
             raise PenstockError(f"{name} is no trace: its first line does not say {FORMAT}.")
-        if found.get("version") != VERSION:
+        self._version = found.get("version")
+        if self._version not in range(_OLDEST, VERSION + 1):
             raise PenstockError(
-                f"{name} is a trace of version {found.get('version')!r}: this Penstock reads {VERSION}."
+                f"{name} is a trace of version {self._version!r}: this Penstock reads {_OLDEST} to {VERSION}."
             )
         self._scenario, self._folder = found.get("scenario"), found.get("folder")
         if not isinstance(self._scenario, dict) or not isinstance(self._folder, str):
@@ -465,11 +540,23 @@ class TraceReader:
         self._logs: list[LogLine] = []
         self._findings: list[FindingLine] = []
         self._verdict: Verdict | None = None
+        self._end: int | None = None
+        """How many lines there should be before the last one."""
 
-    def add(self, text: str) -> Line | InputLine | LogLine | FindingLine | Verdict:
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last line was read, and nothing is missing before it; older traces have none."""
+        return self._version == _OLDEST or self._end == self._count - 1
+
+    def add(self, text: str) -> Line | InputLine | LogLine | FindingLine | Verdict | End:
         """Take in the next line, and return what it tells."""
         self._count += 1
         fields = Fields(self._name, self._count, _object(self._name, self._count, text))
+        if self._end is not None:
+            raise fields.damaged("comes after the end")
+        if "end" in fields.found:
+            self._end = fields.number("end")
+            return End(self._end)
         if "input" in fields.found:
             given = InputLine(fields.number("step"), fields.text("input"), fields.number("at"))
             self._inputs.append(given)
@@ -480,9 +567,11 @@ class TraceReader:
             self._logs.append(logged)
             return logged
         if "violated" in fields.found and "step" not in fields.found:
-            self._verdict = Verdict(fields.text("violated"), fields.text("message"))
+            said = (fields.text("violated"), fields.text("message"))
+            needless = fields.numbers("needless")
+            self._verdict = Verdict(*said, fields.texts("cause"), fields.texts("code"), needless)
             return self._verdict
-        if "violated" in fields.found or "healed" in fields.found:
+        if not _FINDINGS.isdisjoint(fields.found):
             finding = _finding(fields)
             self._findings.append(finding)
             return finding
@@ -544,6 +633,13 @@ class Fields:
             raise self.damaged("has no step number" if key == "step" else f"has no number {key!r}")
         return value
 
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """Return a field that is a list of whole numbers, if it is there."""
+        values = self.found.get(key, [])
+        if not isinstance(values, list) or not all(type(value) is int for value in values):
+            raise self.damaged("has no step number")
+        return tuple(values)
+
     def octets(self, key: str) -> bytes:
         """Return a field that is bytes in hex."""
         try:
@@ -556,8 +652,11 @@ class Fields:
         return PenstockError(f"{self._place} {how}: the trace is damaged.")
 
 
+_FINDINGS: Final = frozenset({"violated", "healed", "repeated"})
+
+
 def _finding(fields: Fields) -> FindingLine:
-    verdict = "healed" if "healed" in fields.found else "violated"
+    verdict = next(word for word in ("healed", "repeated", "violated") if word in fields.found)
     persistent = fields.found.get("persistent", False)
     if not isinstance(persistent, bool):
         raise fields.damaged("has a 'persistent' that is neither true nor false")
@@ -568,13 +667,13 @@ def _finding(fields: Fields) -> FindingLine:
         fields.text("message"),
         fields.number("at"),
         persistent,
+        fields.texts("rules"),
+        fields.number("since") if "since" in fields.found else None,
+        fields.number("times") if "times" in fields.found else 1,
     )
 
 
 def _line(fields: Fields) -> Line:
-    causes = fields.found.get("causes", [])
-    if not isinstance(causes, list) or not all(type(cause) is int for cause in causes):
-        raise fields.damaged("has no step number")
     has_wire = "wire" in fields.found
     return Line(
         fields.number("step"),
@@ -584,9 +683,10 @@ def _line(fields: Fields) -> Line:
         fields.texts("sends"),
         fields.texts("events"),
         fields.texts("lost"),
-        tuple(causes),
+        fields.numbers("causes"),
         fields.texts("told"),
         fields.number("at") if "at" in fields.found else None,
         fields.octets("wire") if has_wire else None,
         fields.number("version") if has_wire else None,
+        fields.texts("code"),
     )

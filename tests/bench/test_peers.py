@@ -15,8 +15,8 @@ STATES = 16_284
 
 
 def test_spin_counts_the_same_states(require_tool: Callable[..., Path]) -> None:
-    require_tool("spin", package="spin")
-    require_tool("gcc", package="gcc")
+    require_tool("spin")
+    require_tool("gcc")
     found = spin.spin(PINGS)
     assert found["states"] == STATES
     assert found["transitions"] == spin.penstock(PINGS, spin.native)["transitions"] + 1

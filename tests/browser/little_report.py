@@ -119,6 +119,7 @@ def little_report(**more: Any) -> dict[str, Any]:
         "story": None,
         "minimised": None,
         "coverage": None,
+        "conclusion": None,
         "summary": None,
         "frames": None,
         "live": False,
@@ -162,6 +163,7 @@ def with_every_text(document: dict[str, Any], text: str) -> dict[str, Any]:
             "properties": [{"name": text, "exercised": None, "why": text}],
             "not_covered": [text],
         },
+        "conclusion": {"result": text, "told": text, "reasons": [text], "next_steps": [text], "judged": True},
         "minimised": {
             "before": {"inputs": 2, "steps": 9},
             "after": {"inputs": 1, "steps": 5},

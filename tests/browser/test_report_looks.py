@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from little_report import little_report
 from playwright.sync_api import Page, expect
-from report_reading import OpenReport, pixels_of, press
+from report_reading import OpenReport, pixels_of, press, settled
+
+from penstock.report.layout import Drawing
+from penstock.world.component import Endpoint
 
 CONTRAST = """() => {
     const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -108,7 +111,7 @@ def test_a_cut_link_is_dashed_and_a_host_that_moved_has_a_new_link(open_report: 
     document["steps"][1]["changes"].append([fabric, wiring, [], [cut]])
     document["steps"][3]["changes"].append([fabric, wiring, [cut], [moved]])
     page = open_report(document, "#1")
-    down = page.locator(".links line.down")
+    down = page.locator(".links path.down")
     assert down.count() == 0
     press(page, "j")
     assert down.count() == 1
@@ -116,6 +119,64 @@ def test_a_cut_link_is_dashed_and_a_host_that_moved_has_a_new_link(open_report: 
     press(page, "j", "j")
     assert down.count() == 0
     assert "7" in page.locator(".port").all_text_contents()
+
+
+CROSSINGS = """() => {
+    const found = [];
+    const nodes = [...document.querySelectorAll("#topology .node")].map((node) => {
+        const { e: x, f: y } = node.transform.baseVal.consolidate().matrix;
+        return { name: node.dataset.name, x, y, radius: node.querySelector(".body").getBBox().width / 2 };
+    });
+    for (const path of document.querySelectorAll("#topology .links path, #topology .sessions path")) {
+        const length = path.getTotalLength();
+        const ends = [path.getPointAtLength(0), path.getPointAtLength(length)];
+        for (const node of nodes) {
+            if (ends.some((end) => Math.hypot(end.x - node.x, end.y - node.y) < 1)) continue;
+            for (let at = 0; at <= length; at += 1) {
+                const { x, y } = path.getPointAtLength(at);
+                if (Math.hypot(x - node.x, y - node.y) < node.radius) {
+                    found.push(node.name);
+                    break;
+                }
+            }
+        }
+    }
+    return found;
+}"""
+"""What is crossed by a line that does not end there."""
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (390, 844)], ids=["desktop", "phone"])
+@pytest.mark.parametrize("place", ["s1", "s2", "s3", "s4"])
+def test_no_link_is_drawn_across_a_node_wherever_a_host_moves(
+    place: str, size: tuple[int, int], open_report: OpenReport
+) -> None:
+    document = little_report()
+    pairs = [("h1", "s1"), ("s1", "s2"), ("s2", "s3"), ("s3", "s4"), ("h4", "s4")]
+    kinds = {name: "host" if name[0] == "h" else "switch" for pair in pairs for name in pair}
+    links = tuple((Endpoint(a, 0), Endpoint(b, place)) for place, (a, b) in enumerate(pairs))
+    control = tuple((name, "c0") for name, kind in kinds.items() if kind == "switch")
+    document["topology"] = Drawing({**kinds, "c0": "controller"}, links, control).as_json()
+    texts = document["strings"]
+    texts += ["fabric", "wiring", f"h1 is at {place}:7"]
+    fabric, wiring, moved = range(len(texts) - 3, len(texts))
+    document["steps"][1]["changes"].append([fabric, wiring, [], [moved]])
+    page = open_report(document, "#1", viewport={"width": size[0], "height": size[1]})
+    settled(page)
+    assert page.evaluate(CROSSINGS) == []
+    press(page, "j")
+    assert "7" in page.locator(".port").all_text_contents()
+    assert page.evaluate(CROSSINGS) == []
+
+
+def test_the_arrow_of_a_flow_mod_is_not_called_by_a_packets_name(open_report: OpenReport) -> None:
+    page = open_report(little_report())
+    labels = page.evaluate(
+        """() => ["h1#1 [UDP]", "FlowMod(add)", "PacketIn(port=1)", "PacketOut(h1#1)"].map((message) =>
+            Penstock.Run.prototype.labelOf.call(
+                { steps: [{ packet: 0, message: 1 }], text: (number) => ["h1#1", message][number] }, 0))"""
+    )
+    assert labels == ["h1#1", "FlowMod", "PacketIn h1#1", "PacketOut h1#1"]
 
 
 def test_a_network_built_in_layers_is_drawn_in_layers(open_report: OpenReport) -> None:
@@ -142,8 +203,16 @@ def test_a_network_built_in_layers_is_drawn_in_layers(open_report: OpenReport) -
 
 def test_a_run_without_steps_shows_what_was_searched(open_report: OpenReport) -> None:
     covered = {"states": 73, "transitions": 91, "seconds": 0.1, "result": "All was searched."}
-    document = little_report(steps=[], verdict=None, coverage=covered)
+    told = {
+        "result": "exhausted",
+        "told": "None can be broken.",
+        "reasons": [],
+        "next_steps": [],
+        "judged": True,
+    }
+    document = little_report(steps=[], verdict=None, coverage=covered, conclusion=told)
     page = open_report(document)
     expect(page.locator("#workbench")).to_be_hidden()
-    assert "Nothing is broken" in page.locator("#verdict").inner_text()
+    said = page.locator("#verdict").inner_text()
+    assert "✓" in said and "None can be broken." in said
     assert "73" in page.get_by_role("region", name="What was searched").inner_text()

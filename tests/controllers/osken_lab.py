@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent, indent
-
-import pytest
 
 from penstock.controllers.osken.binding import OsKenController, OsKenState
 from penstock.controllers.osken.ryu import source_folders
@@ -22,6 +19,7 @@ from penstock.world.hosts import HostMaker
 from penstock.world.network import Network
 from penstock.world.switch import SwitchOptions
 from penstock.world.topology import topology
+from required_tools import do_without
 
 HEADER = """\
 import itertools, random, time, uuid
@@ -36,10 +34,7 @@ from os_ken.lib import hub
 def need_ryu() -> None:
     """Skip a test where Ryu's sources are missing; in CI fail it, as for any real part."""
     if not source_folders():
-        message = "the sources of Ryu are missing: make setup fetches them."
-        if os.environ.get("CI", "").lower() in ("true", "1"):
-            pytest.fail(message, pytrace=False)
-        pytest.skip(message)
+        do_without("The sources of Ryu are missing: make setup fetches them.")
 
 
 def write_app(folder: Path, body: str, name: str = "little_app", before: str = "") -> str:

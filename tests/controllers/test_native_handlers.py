@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from penstock.controllers.native import Controller, NativeController
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, EchoRequest, Hello, PacketIn, PacketInReason
-from penstock.world.component import Step
+from penstock.world.component import Event, Step
 
 PACKET = PacketIn(
     buffer_id=NO_BUFFER,
@@ -32,6 +33,10 @@ class Counting(Controller):
             raise ValueError("three is too much")
 
 
+def joined(controller: NativeController) -> Any:
+    return controller.act(controller.initial(), "join s1").state
+
+
 def received(controller: NativeController, state: Any, *messages: object) -> Step:
     step = Step(state)
     for message in messages:
@@ -41,14 +46,14 @@ def received(controller: NativeController, state: Any, *messages: object) -> Ste
 
 def test_a_message_that_the_program_has_no_handler_for_changes_nothing():
     controller = NativeController(Counting(), ("s1",))
-    once = received(controller, controller.initial(), PACKET)
+    once = received(controller, joined(controller), PACKET)
     step = controller.receive(once.state, "s1", Hello())
     assert step == Step(once.state)
 
 
 def test_it_changes_nothing_when_the_program_was_last_elsewhere():
     controller = NativeController(Counting(), ("s1",))
-    first = controller.initial()
+    first = joined(controller)
     once = received(controller, first, PACKET)
     assert controller.receive(first, "s1", Hello()) == Step(first)
     assert received(controller, first, PACKET).state == once.state != first
@@ -56,7 +61,7 @@ def test_it_changes_nothing_when_the_program_was_last_elsewhere():
 
 def test_a_handler_that_the_program_gives_itself_is_called_from_then_on_only():
     controller = NativeController(Counting(), ("s1",))
-    once = received(controller, controller.initial(), PACKET)
+    once = received(controller, joined(controller), PACKET)
     twice = received(controller, once.state, PACKET)
     assert [str(send.message) for send in controller.receive(twice.state, "s1", Hello()).sends] == [
         str(EchoRequest(b"hi"))
@@ -66,8 +71,20 @@ def test_a_handler_that_the_program_gives_itself_is_called_from_then_on_only():
 
 def test_the_story_of_a_crash_begins_in_the_program():
     controller = NativeController(Counting(), ("s1",))
-    (event,) = received(controller, controller.initial(), PACKET, PACKET, PACKET).events
+    (event,) = received(controller, joined(controller), PACKET, PACKET, PACKET).events
     name, error, story = event.detail
     assert (event.kind, name, error) == ("crashed", "c0", "ValueError: three is too much")
     frames = [line for line in str(story).splitlines() if line.lstrip().startswith("File ")]
     assert len(frames) == 1 and "in packet_in" in frames[0]
+
+
+def test_a_packet_that_comes_before_the_switch_has_joined_goes_unheard():
+    controller = NativeController(Counting(), ("s1", "s2"))
+    first = controller.initial()
+    named = replace(PACKET, tag="h1#1")
+    assert controller.receive(first, "s1", named) == Step(
+        first, (), (Event("unheard", ("c0", "s1", "h1#1")),)
+    )
+    after = controller.act(first, "join s2").state
+    assert controller.receive(after, "s1", named).state == after
+    assert controller.receive(after, "s2", named).state != after

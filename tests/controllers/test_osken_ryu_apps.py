@@ -212,7 +212,7 @@ def test_a_state_put_back_gives_the_same_bytes_again(app: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    "hidden", ["iter(range(1, 99))", "(n for n in range(1, 99))"], ids=["iterator", "generator"]
+    "hidden", ["itertools.accumulate([1] * 99)", "(n for n in range(1, 99))"], ids=["iterator", "generator"]
 )
 def test_the_comparison_notices_state_that_cannot_be_put_back(
     hidden: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -234,4 +234,4 @@ def test_the_comparison_notices_state_that_cannot_be_put_back(
     controller = control(app, shape="linear,2", version=V13)
     recorder = recorded(controller, monkeypatch, 40)
     assert list(recorder.differences(Random(8)))
-    assert controller.blind_spots in (("builtins.range_iterator",), ("builtins.generator",))
+    assert controller.blind_spots in (("itertools.accumulate",), ("builtins.generator",))

@@ -20,7 +20,7 @@ from penstock.openflow.messages import (
     PacketOut,
 )
 from penstock.openflow.stats import PortDescRequest, PortDescs, StatsReply, StatsRequest
-from penstock.world.component import Step
+from penstock.world.component import Event, Step
 from penstock.world.faults import Faults
 from penstock.world.signals import FABRIC, Carrier, Power
 from penstock.world.world import World
@@ -61,7 +61,8 @@ def test_a_switch_with_another_datapath_id_is_noticed(tmp_path: Path):
 def test_what_comes_before_joining_goes_unheard(tmp_path: Path):
     controller = control(write_app(tmp_path, "print('heard')"))
     first = controller.initial()
-    assert controller.receive(first, "s1", packet()) == Step(first)
+    unheard = Event("unheard", ("c0", "s1", packet().tag))
+    assert controller.receive(first, "s1", packet()) == Step(first, (), (unheard,))
 
 
 def test_the_apps_hear_of_sessions_that_come_and_go(tmp_path: Path):

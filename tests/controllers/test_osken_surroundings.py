@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 import logging
 import random
@@ -41,19 +42,19 @@ def test_other_threads_keep_their_clock_chance_and_output_during_a_step(capsys, 
     seen: list[object] = []
 
     def look() -> None:
+        go.wait()
         print("from elsewhere")
         logging.getLogger("elsewhere").warning("logged elsewhere")
         seen.extend([time.monotonic(), type(itertools.count()), datetime.datetime.now().year])
+        seen.extend([type(threading.Lock()), type(functools.lru_cache(repr))])
 
-    def look_in_a_thread() -> None:
-        thread = threading.Thread(target=look)
-        thread.start()
-        thread.join()
-
+    go, thread = threading.Event(), threading.Thread(target=look)
+    thread.start()
     surroundings = Surroundings(Hub(), 10)
     before = time.monotonic()
     with surroundings.around(b"seed"):
-        look_in_a_thread()
+        go.set()
+        thread.join()
         inside = time.monotonic()
         print("from the program")
     assert inside == 0.0 < before <= seen[0] <= time.monotonic()

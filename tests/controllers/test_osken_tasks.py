@@ -101,11 +101,13 @@ def test_timers_spend_a_budget_which_is_nothing_unless_given(tmp_path: Path):
         """
         def __init__(self, *args, **kwargs):
             super().__init__(*args, **kwargs)
+            self.ticks = 0
             self.ticker = hub.spawn(self.tick)
 
         def tick(self):
             while True:
                 hub.sleep(10)
+                self.ticks += 1
         """,
     )
     assert control(app).actions(control(app).initial()) == ("join s1",)

@@ -1,6 +1,7 @@
 """A question is answered, let lie, or cut off by a controller that hangs up, which may be a process's end."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 from penstock.controllers.tcp.answers import Answers
@@ -36,7 +37,7 @@ def asked(act: Callable[[Answers, Line, Ends], Awaitable[None]]) -> Answers:
             on_refused=lambda line, text: None,
             on_down=lambda line: None,
         )
-        async with server:
+        with contextlib.closing(server):  # from Python 3.12 on, `async with` would wait for its connections
             line.want()
             ends = await arrived.get()
             ends[1].write(encode(Hello(frozenset({V13})), V13))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.controllers.held import Ledger
 from penstock.controllers.tcp.remote import RemoteController
-from penstock.controllers.tcp.tags import Tags
 from penstock.controllers.tcp.tls import Tls, tls_of
 from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
@@ -42,26 +42,31 @@ def test_it_does_nothing_by_itself_and_what_it_is_sent_changes_nothing() -> None
 
 
 def test_a_packet_that_comes_back_has_its_name_again() -> None:
-    tags = Tags()
-    tags.hand_over(packet_in(b"one", "h1#1"))
-    tags.hand_over(packet_in(b"two", "h2#1"))
-    tags.hand_over(Hello())
-    assert [getattr(tags.take_back(packet_out(data)), "tag", None) for data in (b"two", b"one", b"new")] == [
+    ledger = Ledger()
+    ledger.hand_over("s1", packet_in(b"one", "h1#1"))
+    ledger.hand_over("s1", packet_in(b"two", "h2#1"))
+    ledger.hand_over("s1", Hello())
+    assert [
+        getattr(ledger.take_back("s1", packet_out(data)), "tag", None) for data in (b"two", b"one", b"new")
+    ] == [
         "h2#1",
         "h1#1",
         "",
     ]
 
 
-def test_of_two_packets_alike_the_last_one_counts_and_old_ones_are_forgotten() -> None:
-    tags = Tags()
-    tags.hand_over(packet_in(b"same", "h1#1"))
-    tags.hand_over(packet_in(b"same", "h1#2"))
-    assert getattr(tags.take_back(packet_out(b"same")), "tag", None) == "h1#2"
+def test_of_two_packets_alike_the_last_one_counts_copies_keep_its_name_and_old_ones_are_forgotten() -> None:
+    ledger = Ledger()
+    ledger.hand_over("s1", packet_in(b"same", "h1#1"))
+    ledger.hand_over("s1", packet_in(b"same", "h1#2"))
+    assert getattr(ledger.take_back("s1", packet_out(b"same")), "tag", None) == "h1#2"
     for number in range(1000):
-        tags.hand_over(packet_in(b"%d" % number, f"h1#{number}"))
-    assert getattr(tags.take_back(packet_out(b"same")), "tag", None) == ""
-    assert getattr(tags.take_back(packet_out(b"0")), "tag", None) == "h1#0"
+        ledger.hand_over("s1", packet_in(b"%d" % number, f"h1#{number}"))
+    assert getattr(ledger.take_back("s1", packet_out(b"same")), "tag", None) == "h1#2"
+    for number in range(1000):
+        ledger.take_back("s1", packet_out(b"%d" % number))
+    assert getattr(ledger.take_back("s1", packet_out(b"same")), "tag", None) == ""
+    assert getattr(ledger.take_back("s1", packet_out(b"0")), "tag", None) == "h1#0"
 
 
 def test_what_a_scenario_says_of_tls(tmp_path: Path) -> None:

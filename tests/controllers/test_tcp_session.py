@@ -1,6 +1,7 @@
 """A control session turns bytes into messages, refuses what cannot be read, and notices who is gone."""
 
 import asyncio
+import contextlib
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -21,6 +22,7 @@ from penstock.openflow.messages import (
     FeaturesRequest,
     Hello,
     OpenFlowMessage,
+    PacketOut,
 )
 from penstock.openflow.wire import decode, encode
 from tcp_lab import nothing_left, until
@@ -55,7 +57,7 @@ def meet(act: Callable[[Meeting], Awaitable[None]], patience: Patience = Patienc
     async def run() -> None:
         arrived: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
         server = await asyncio.start_server(lambda *ends: arrived.put_nowait(ends), "127.0.0.1", 0)
-        async with server:
+        with contextlib.closing(server):  # from Python 3.12 on, `async with` would wait for its connections
             session = await connect(
                 lambda: ControlSession(
                     V13,
@@ -122,6 +124,31 @@ def test_what_cannot_be_read_is_answered_with_the_error_of_a_real_switch(
     meeting = meet(act)
     assert len(meeting.refused) == 1
     assert meeting.heard[1:] == [BarrierRequest(xid=7)]
+
+
+def test_all_of_what_cannot_be_read_is_quoted_as_far_as_it_fits() -> None:
+    unknown = [struct.pack("!BBHI", 4, 99, length, 9) + bytes(length - 8) for length in (3000, 65535)]
+
+    async def act(meeting: Meeting) -> None:
+        meeting.writer.write(HELLO + b"".join(unknown))
+        assert await meeting.receive() == Error(1, 1, unknown[0], xid=9)
+        assert await meeting.receive() == Error(1, 1, unknown[1][: 65535 - 12], xid=9)
+
+    meet(act)
+
+
+def test_a_switch_quotes_the_message_as_the_controller_wrote_it() -> None:
+    padded = bytearray(encode(PacketOut(3, 1, (), b""), V13))
+    padded[18:24] = b"filled"
+    assert decode(bytes(padded)) == PacketOut(3, 1, (), b"")
+
+    async def act(meeting: Meeting) -> None:
+        meeting.writer.write(HELLO + BARRIER + bytes(padded) + BARRIER)
+        await until(lambda: len(meeting.heard) == 4, "all was heard")
+        meeting.session.send(Error(1, 8, encode(meeting.heard[2], V13)))
+        assert await meeting.receive() == Error(1, 8, bytes(padded))
+
+    meet(act)
 
 
 def test_an_error_is_never_answered_with_an_error() -> None:
@@ -308,7 +335,7 @@ def test_a_port_that_nobody_listens_on_is_tried_again_and_then_told_of() -> None
         trying = asyncio.create_task(connect(make, ("127.0.0.1", port), limit_s=10, pause_s=0.02))
         await asyncio.sleep(0)
         server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", port)
-        async with server:
+        with contextlib.closing(server):  # from Python 3.12 on, `async with` would wait for its connections
             assert isinstance(await trying, ControlSession)
 
     asyncio.run(late())

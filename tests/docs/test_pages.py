@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
-from tools.follow_page import ROOT, Block, Following, Missing, WrongPage, blocks_of, is_shown, pages
+from tools.follow_page import (
+    ROOT,
+    Block,
+    Following,
+    Missing,
+    WrongPage,
+    blocks_of,
+    is_shown,
+    pages,
+    provided_for,
+)
 
 from penstock.api import Scenario
 from penstock.cli.main import commands
@@ -27,6 +39,7 @@ NOT_RUN = {
     "formulas, which tests/docs/test_pages.py reads": 1,
     "it takes minutes and writes this page again; tests/bench/test_nice_tables.py looks at the tables": 1,
     "set-up, which the tests begin after; tools/tutorial.sh does it on a clean checkout": 1,
+    "set-up, which the tests begin after; tests/packaging/test_matrix.py does it with the wheel": 1,
     "it installs from the network; make setup has the same in .cache, which the test uses": 1,
     "it needs the network": 1,
     "it needs the checkout of POX": 1,
@@ -37,13 +50,44 @@ NOT_RUN = {
 
 @pytest.mark.parametrize("name", [name for name, blocks in PAGES.items() if blocks])
 def test_a_page_can_be_followed_from_top_to_bottom(name: str, tmp_path: Path, ryu_sources: Path) -> None:
-    following = Following(tmp_path)
+    following = Following(tmp_path, provided=provided_for(ROOT / name))
     try:
         following.follow(PAGES[name])
     except Missing as missing:
         do_without(str(missing))
     run = [block for block in PAGES[name] if block.reason is None]
     assert len(following.ran) >= len(run)
+
+
+def reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("reference_from_code", ROOT / "docs/reference_from_code.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    pages = reference().pages()
+    assert set(pages) == {page.name for page in (ROOT / "docs/reference").glob("*.md")}
+    for name, text in pages.items():
+        written = (ROOT / "docs/reference" / name).read_text()
+        assert written == text, f"{name} is out of step: run python docs/reference_from_code.py"
+
+
+def test_every_field_of_the_reference_has_a_meaning() -> None:
+    rows = re.findall(r"^\| `.*", (ROOT / "docs/reference/scenario.md").read_text(), re.MULTILINE)
+    assert len(rows) > 80
+    for row in rows:
+        field, value, _default, meaning = (cell.strip() for cell in row.strip("|").split(" | "))
+        assert value and meaning.endswith("."), field
+    for row in re.findall(r"^\| `-.*", (ROOT / "docs/reference/commands.md").read_text(), re.MULTILINE):
+        assert row.count(" | ") >= 1 and row.rstrip(" |").rpartition(" | ")[2].strip(), row
+
+
+def test_how_to_pages_begin_in_an_empty_folder() -> None:
+    assert "examples" not in provided_for(ROOT / "docs" / "howto" / "host.md")
+    assert "examples" in provided_for(ROOT / "README.md")
 
 
 def test_every_block_is_run_or_says_why_not() -> None:

@@ -107,9 +107,9 @@ def test_fingerprints_go_with_ample_sets() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["dpor"], "There is no reduction 'dpor': the reductions are sleep, ample, footprints, or none."),
-        ([3], "There is no reduction 3: the reductions are sleep, ample, footprints, or none."),
-        ("ample", "reductions = 'ample' is no list: write reductions = [\"ample\"] in [search]."),
+        (["dpor"], "There is no reduction 'dpor': choose sleep, ample, footprints, none."),
+        ([3], "reductions[0] = 3 in [search] must be a string."),
+        ("ampel", "There is no reduction 'ampel': did you mean 'ample'?"),
         (["none", "ample"], "The reduction 'none' goes with no other: leave it out, or the others."),
     ],
 )

@@ -181,10 +181,13 @@ def test_random_walks_are_decided_by_their_seed():
 @pytest.mark.parametrize(
     ("spelt", "sentence"),
     [
-        ("delay-bounded:delays=-1", "delays = -1 of delay-bounded is no number from 0 up."),
-        ("races:transitions=0", "transitions = 0 of races is no number from 1 up."),
-        ("random-walk:walks=0", "walks = 0 of random-walk is no number from 1 up."),
-        ("random-walk:seed=x", "seed = 'x' of random-walk is no whole number."),
+        (
+            "delay-bounded:delays=-1",
+            "delays = -1 in the strategy delay-bounded must be a whole number from 0 up.",
+        ),
+        ("races:transitions=0", "transitions = 0 in the strategy races must be a whole number from 1 up."),
+        ("random-walk:walks=0", "walks = 0 in the strategy random-walk must be a whole number from 1 up."),
+        ("random-walk:seed=x", 'seed = "x" in the strategy random-walk must be a whole number.'),
     ],
 )
 def test_options_that_make_no_sense_are_refused(spelt: str, sentence: str):

@@ -125,7 +125,7 @@ def test_what_would_go_back_where_it_came_from_is_lost_behind_the_first_switch_o
     lab.rule("s2", TO_H2, out(2))
     holes = lab.model.black_holes()
     assert {(hole.source, hole.node) for hole in holes} == {("h1", "s2"), ("h2", "s1")}
-    assert all("sent back where it came from" in hole.why for hole in holes)
+    assert all("the port that it came in by" in hole.why for hole in holes)
     to_itself = Match.of(eth_dst="00:00:00:00:00:01")
     lab.rule("s1", to_itself, out(1))
     assert fates(lab, "h1", to_itself) == {("dropped", "s1")}
@@ -233,7 +233,7 @@ def test_fast_failover_follows_the_ports_that_live():
     assert fates(lab, "h1", Match()) == {("delivered", "h3")}
     lab.fabric("fail h3-s1")
     (hole,) = [hole for hole in lab.model.black_holes() if hole.source == "h1"]
-    assert hole.why == "group 1 has no live bucket"
+    assert hole.why == "group 1 has no bucket that is live"
 
 
 def test_each_bucket_of_a_group_has_a_copy_of_its_own():

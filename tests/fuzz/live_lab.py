@@ -54,7 +54,7 @@ def ryu(app: str = "ryu.app.simple_switch_13") -> Table:
 
 def ovs_testcontroller() -> Table:
     """Return Open vSwitch's controller."""
-    tool = find_tool("ovs-testcontroller", package="openvswitch-testcontroller")
+    tool = find_tool("ovs-testcontroller")
     return {"cmd": [str(tool), "--unixctl=none", "ptcp:{port}:127.0.0.1"]}
 
 

@@ -5,8 +5,8 @@ role, `flow` sends a flow-mod, `deaf` answers no echo, `dies` ends at the first 
 that mean nothing, `silent` never says anything, `mute` no more than
 a greeting, `version=1` greets with that version only, `odd` sends a
 message that only switches send, `cert=FILE` and `key=FILE` have it speak TLS.  When a port changes,
-`chatters=N` has it send N long echo requests at once, and `pours` has it send them for ever and read nothing
-more.  It prints what it hears.
+`chatters=N` has it send N long echo requests at once, `pours` has it send them for ever and read nothing
+more, `raises` has it log a traceback, and `writes=FILE` an error to a file.  It prints what it hears.
 """
 
 import asyncio
@@ -14,6 +14,8 @@ import contextlib
 import os
 import ssl
 import sys
+import traceback
+from pathlib import Path
 
 from penstock.openflow.messages import (
     BarrierReply,
@@ -35,6 +37,10 @@ WORDS = dict(word.partition("=")[::2] for word in sys.argv[2:])
 VERSION = int(WORDS.get("version", 4))
 LONG = EchoRequest(b"y" * 1000, xid=5)
 LONGEST = EchoRequest(b"y" * 60_000, xid=5)
+
+
+def fail(port: int) -> None:
+    raise KeyError(port)
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -76,6 +82,14 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                         say(LONGEST)
                         await writer.drain()
                 return
+            case PortStatus() if "raises" in WORDS:
+                try:
+                    fail(message.desc.port_no)
+                except KeyError:
+                    traceback.print_exc()
+            case PortStatus() if "writes" in WORDS:
+                with Path(WORDS["writes"]).open("a") as log:
+                    log.write(f"ERROR port {message.desc.port_no} has changed\n")
             case PortStatus() if "chatters" in WORDS:
                 for _ in range(int(WORDS["chatters"])):
                     say(LONG)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import LEARNING, Flooder, scenario
+from fuzz_lab import EXAMPLES, LEARNING, Flooder, scenario
 
 from penstock.errors import PenstockError
 from penstock.fuzz.building import build_setting
@@ -38,9 +38,9 @@ def test_switches_have_a_spare_port_where_hosts_migrate_and_none_elsewhere() -> 
 
 
 def test_packets_have_names_only_where_properties_follow_them() -> None:
-    for properties, tagged in (([], False), (["NoBlackHoles"], True)):
+    for properties, named in (([], False), (["NoBlackHoles"], True)):
         host = hosts_of(build_setting(scenario(properties=properties)))["h1"]
-        assert isinstance(host, Talker) and host.tagged is tagged
+        assert isinstance(host, Talker) and host.named is named
 
 
 def test_several_controllers_each_have_a_session_with_every_switch() -> None:
@@ -54,7 +54,7 @@ def test_a_command_is_read_and_stands_in_the_network_as_a_remote_controller() ->
     setting = build_setting(scenario(table))
     command = setting.commands["c0"]
     assert command.cmd == ("faucet", "--verbose", "two words")
-    assert (command.port, command.cwd, command.env, command.tls) == (6700, "here", {"A": "b"}, False)
+    assert (command.port, command.cwd, command.env, command.tls) == (6700, Path("here"), {"A": "b"}, False)
     assert setting.network.components[0].actions(setting.network.components[0].initial()) == ()
 
 
@@ -77,14 +77,14 @@ def test_parallel_links_are_told_apart_by_their_ports(tmp_path: Path) -> None:
     ("controller", "hint"),
     [
         ({"cmd": ""}, "cmd of a controller is empty"),
-        ({"cmd": 5}, "no command"),
+        ({"cmd": 5}, "must be a list of strings"),
         ({"cmd": "'open"}, "no command line"),
-        ({"cmd": "x", "port": 0}, "give 1 to 65535"),
-        ({"cmd": "x", "port": "6653"}, "give 1 to 65535"),
+        ({"cmd": "x", "port": 0}, "must be a whole number from 1 to 65535"),
+        ({"cmd": "x", "port": "6653"}, "must be a whole number from 1 to 65535"),
         ({"cmd": "x", "prot": 1}, "did you mean 'port'"),
-        ({"cmd": "x", "env": {"A": 1}}, "no table of texts"),
-        ({"cmd": "x", "cwd": 1}, "no folder's name"),
-        ({"cmd": "x", "tls": 1}, "neither true nor false"),
+        ({"cmd": "x", "env": {"A": 1}}, "env.A = 1 in .controller. must be a string"),
+        ({"cmd": "x", "cwd": 1}, "must be a path"),
+        ({"cmd": "x", "tls": 1}, "must be true or false or a table"),
         ({}, "names no controller"),
     ],
 )
@@ -113,19 +113,18 @@ def test_a_search_refuses_processes_and_several_controllers(table: dict[str, Any
 @pytest.mark.parametrize(
     ("table", "hint"),
     [
-        ({"events": 0}, "no whole number from 1 up"),
-        ({"events": True}, "no whole number"),
+        ({"events": 0}, "must be a whole number from 1 up"),
+        ({"events": True}, "must be a whole number from 1 up"),
         ({"events": None}, "needs an end"),
-        ({"seconds": -1}, "no time"),
-        ({"seed": "x"}, "no whole number"),
-        ({"order": "sorted"}, "'fifo' or 'random'"),
-        ({"profile": "lnks"}, "use links"),
-        ({"profile": 3}, "no name"),
-        ({"rates": [1]}, "no table"),
+        ({"seconds": -1}, "must be a number above 0"),
+        ({"seed": "x"}, "must be a whole number"),
+        ({"order": "sorted"}, 'must be "fifo" or "random"'),
+        ({"profile": "lnks"}, "did you mean 'links'"),
+        ({"profile": 3}, "must be a string"),
+        ({"rates": [1]}, "must be a table of numbers from 0 up"),
         ({"rates": {"x": 1}}, "of no kind"),
-        ({"invariants": "Loops"}, "no list"),
-        ({"after_crash": "cry"}, "'continue', 'restart' or 'stop'"),
-        ({"policy": 4}, "file.py:function"),
+        ({"after_crash": "cry"}, 'must be "continue", "restart" or "stop"'),
+        ({"policy": 4}, "must be a string"),
         ({"policy": "missing.py:change"}, "no file missing.py"),
         ({"rates": {"policy": 1}}, "name policy"),
         ({"evnts": 5}, "did you mean 'events'"),
@@ -134,14 +133,14 @@ def test_a_search_refuses_processes_and_several_controllers(table: dict[str, Any
 def test_a_table_of_fuzzing_that_makes_no_sense_is_refused(table: dict[str, Any], hint: str) -> None:
     with pytest.raises(PenstockError, match=hint) as refusal:
         build_setting(scenario(fuzz=table))
-    assert str(refusal.value).count(".") < 4
+    assert str(refusal.value).replace(str(EXAMPLES), "").count(".") < 4
 
 
 @pytest.mark.parametrize(
     ("table", "hint"),
     [
-        ({"fuzz": 5}, r"write it as \[fuzz\]"),
-        ({"controllers": {"c0": 5}}, r"write it as \[controllers.c0\]"),
+        ({"fuzz": 5}, "fuzz = 5 in the scenario must be a table"),
+        ({"controllers": {"c0": 5}}, "controllers.c0 = 5 in the scenario must be a table"),
         ({"controller": {"cmd": "x"}, "controllers": {"c1": {"cmd": "y"}}}, "keep one of them"),
     ],
 )

@@ -14,6 +14,7 @@ from penstock.fuzz import profiles
 from penstock.fuzz.building import build_setting
 from penstock.fuzz.generator import Generator
 from penstock.fuzz.inputs import InjectFrame, Input, Wait
+from penstock.fuzz.options import FuzzOptions
 from penstock.fuzz.profiles import KINDS, PROFILES, rates_of
 from penstock.fuzz.stage import Stage
 from penstock.world.packet import describe
@@ -103,14 +104,14 @@ def test_profiles_name_only_kinds_and_are_all_documented() -> None:
 @pytest.mark.parametrize(
     ("profile", "rates", "hint"),
     [
-        ("link", {}, "use links"),
-        ("links", {"link_failures": 1}, "use link_failure"),
-        ("links", {"link_failure": -1}, "no number from 0 up"),
-        ("links", {"link_failure": float("inf")}, "no number from 0 up"),
-        ("links", {"link_failure": "often"}, "no number from 0 up"),
+        ("link", {}, "did you mean 'links'"),
+        ("links", {"link_failures": 1}, "did you mean 'link_failure'"),
+        ("links", {"link_failure": -1}, "link_failure.* must be a number from 0 up"),
+        ("links", {"link_failure": float("inf")}, "link_failure.* must be a number from 0 up"),
+        ("links", {"link_failure": "often"}, "link_failure.* must be a number from 0 up"),
         ("links", dict.fromkeys(PROFILES["links"], 0), "All rates"),
     ],
 )
 def test_rates_that_make_no_sense_are_refused(profile: str, rates: dict[str, float], hint: str) -> None:
     with pytest.raises(PenstockError, match=hint):
-        rates_of(profile, rates)
+        rates_of(profile, FuzzOptions(profile=profile, rates=rates).rates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from live_lab import live_scenario, on_stage, scripted
 
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
+from penstock.fuzz import overlaps
 from penstock.fuzz.building import build_setting
 from penstock.fuzz.fuzzing import Fuzzing, run_folder, stage_of
 from penstock.fuzz.inputs import input_of
@@ -44,6 +46,19 @@ class Fixed(Controller):
 
     def packet_in(self, switch: str, message: PacketIn) -> None:
         """Say nothing."""
+
+
+class Shadowed(Controller):
+    """Two rules that overlap, and one above them for all packets that meet both."""
+
+    def switch_join(self, switch: str) -> None:
+        self.install(switch, Match.of(in_port=1), (Output(2),))
+        self.install(switch, Match.of(eth_dst=2))
+        self.install(switch, Match.of(in_port=1, eth_dst=2), (Output(2),), priority=0xFFFF)
+
+
+def _ports(text: str) -> list[str]:
+    return re.findall(r"from port \d", text)
 
 
 STRAIGHT = (("s1", {"in_port": 1}, 2), ("s1", {"in_port": 2}, 1))
@@ -129,6 +144,9 @@ class Scripted:
 
     def claims(self) -> Mapping[str, str]:
         return self.wrong
+
+    def rules(self, claim: str) -> tuple[str, ...]:
+        return (f"s1 {claim}",)
 
     def remarks(self) -> tuple[str, ...]:
         return ()
@@ -255,7 +273,7 @@ class TestWires:
 
 class TestEachByItsName:
     def test_the_usual_ones_are_looked_at_unless_others_are_named(self, tmp_path: Path) -> None:
-        assert len(invariants_of(opened(tmp_path, scenario()))) == len(DEFAULT) == 4
+        assert len(invariants_of(opened(tmp_path, scenario()))) == len(DEFAULT) == 6
         one = scenario(fuzz={"invariants": ["LoopFreedom", "NoForwardingLoops"]})
         # The second is a property, which the run watches by itself.
         assert len(invariants_of(opened(tmp_path, one))) == 1
@@ -316,6 +334,30 @@ class TestEachByItsName:
         assert "TablesAsOrdered: s1 was ordered to have the rule" in found
         assert found.endswith("in_port=2 -> output:1 in table 0, and has not.")
 
+    def test_ambiguous_rules_are_told_and_heal(self, tmp_path: Path) -> None:
+        clashing = Fixed(*STRAIGHT, ("s1", {"eth_dst": 2}, None))
+        run = named(tmp_path, clashing, "NoAmbiguousRules", topology="single,2")
+        (found, second) = do(run, "check")
+        assert "NoAmbiguousRules: s1 has two rules of priority 32768 in table 0 for" in found
+        assert "eth_dst=00:00:00:00:00:02 -> drop" in found
+        assert {"from port 1", "from port 2"} <= {word for text in (found, second) for word in _ports(text)}
+        healed = do(run, "forget s1 1")
+        assert [text.split(":")[0] for text in healed] == ["healed for good NoAmbiguousRules"] * 2
+
+    def test_rules_above_hide_an_ambiguity_until_they_are_gone(self, tmp_path: Path) -> None:
+        run = named(tmp_path, Shadowed(), "NoAmbiguousRules", topology="single,2")
+        assert do(run, "check") == []
+        (found,) = do(run, "forget s1 1")
+        assert "NoAmbiguousRules: s1 has two rules of priority 32768" in found
+        assert do(run, "fail s1")[0].startswith("healed for good NoAmbiguousRules")
+
+    def test_large_tables_without_overlaps_are_not_gone_through(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(overlaps, "all_ambiguities", None)
+        many = [("s1", {"eth_dst": number}, number % 2 + 1) for number in range(300)]
+        assert do(named(tmp_path, Fixed(*many), "NoAmbiguousRules", topology="single,2"), "check") == []
+
     def test_controller_liveness(self, tmp_path: Path) -> None:
         async def act(stage: LiveStage, records: list[Record]) -> None:
             run = fuzzing(stage, invariants=invariants_of(stage))
@@ -354,7 +396,7 @@ class TestEachByItsName:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("LoopFredom", "There is no invariant 'LoopFredom': use LoopFreedom, BlackHoleFreedom, Table"),
+        ("LoopFredom", "There is no invariant 'LoopFredom': did you mean 'LoopFreedom'"),
         ({"name": "LoopFreedom", "sise": 3}, "LoopFreedom"),
         ({"name": "TablesAsOrdered", "sise": 3}, "TablesAsOrdered"),
         ({"name": "ControllerLiveness", "sise": 3}, "ControllerLiveness"),
@@ -368,7 +410,7 @@ class TestEachByItsName:
         ({"name": "Isolation", "rules": [{"from": "h1"}]}, "is no rule of isolation"),
         ({"name": "mine.py:nothing", "over": "forwarding"}, "mine.py"),
         ({}, "There is no invariant None"),
-        (7, "There is no invariant 7"),
+        (7, "must be a string, a table or a Property"),
     ],
 )
 def test_what_is_no_invariant_is_refused_in_a_sentence(tmp_path: Path, given: Any, sentence: str) -> None:
@@ -382,7 +424,10 @@ def test_a_function_that_is_none_or_fails_is_told_in_a_sentence(tmp_path: Path) 
     with pytest.raises(PenstockError, match="LIMIT is no function: an invariant is one that takes a model"):
         named(tmp_path, Fixed(), {"name": f"{file}:LIMIT", "over": "forwarding"})
     run = named(tmp_path, Fixed(), {"name": f"{file}:fails", "over": "forwarding"}, topology="single,2")
-    with pytest.raises(PenstockError, match=r"The invariant .*mine\.py:fails failed: .*line 4.*colours"):
+    with pytest.raises(
+        PenstockError,
+        match=r"mine\.py:fails raised AttributeError: .*colours. at .*mine\.py:4",
+    ):
         do(run, "check")
 
 

@@ -12,21 +12,12 @@ from typing import NamedTuple
 import pytest
 from bench.ovs.bridge import Bridge, BridgePlan, BridgePort
 from bench.ovs.instance import OpenVSwitch
+from calling_lab import PATIENCE_S, Caller, greeted
 
 from penstock.controllers.tcp.remote import RemoteController
 from penstock.errors import PenstockError
 from penstock.fuzz.listening import SERVICES, Listening, with_services
-from penstock.openflow.messages import (
-    V10,
-    V13,
-    BarrierReply,
-    BarrierRequest,
-    Hello,
-    OpenFlowMessage,
-    PortStatus,
-    SetConfig,
-)
-from penstock.openflow.wire import Framer, decode, encode
+from penstock.openflow.messages import V10, V13, Hello, PortStatus, SetConfig
 from penstock.world.assembly import build_network
 from penstock.world.component import Endpoint
 from penstock.world.faults import Faults
@@ -36,7 +27,6 @@ from penstock.world.transition import Record
 from penstock.world.world import World
 
 FLAGS = {V10: "OpenFlow10", V13: "OpenFlow13"}
-PATIENCE_S = 20
 
 COMMANDS = {
     V10: (
@@ -96,7 +86,6 @@ COMMANDS = {
         "add-group TARGET group_id=1,type=all,bucket=output:1",
         "add-meter TARGET meter=1,kbps,band=type=drop,rate=1000",
         "dump-meters TARGET",
-        "meter-features TARGET",
         "del-groups TARGET",
         "dump-groups TARGET",
         "--strict del-flows TARGET priority=7,ip,nw_dst=10.0.0.0/8",
@@ -107,8 +96,8 @@ COMMANDS = {
 }
 """What is said to both.
 
-With 1.0 the flow format is named, because Open vSwitch would else be asked in its own.  Queues, bundles
-and what a switch is called are left out: there the two differ, rightly.
+With 1.0 the flow format is named, because Open vSwitch would else be asked in its own.  Queues, bundles,
+the kinds of meter band and what a switch is called are left out: there the two differ, rightly.
 """
 
 
@@ -122,13 +111,13 @@ class Printed(NamedTuple):
 
 @pytest.fixture(scope="module")
 def ofctl(require_tool: Callable[..., Path]) -> Path:
-    return require_tool("ovs-ofctl", package="openvswitch-common")
+    return require_tool("ovs-ofctl")
 
 
 @pytest.fixture(scope="module")
 def ovs(require_tool: Callable[..., Path]) -> Iterator[OpenVSwitch]:
     for program in ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool"):
-        require_tool(program, package="openvswitch-switch")
+        require_tool(program)
     with OpenVSwitch() as running:
         yield running
 
@@ -170,7 +159,7 @@ def with_listener(talk: Talk, version: int = V13, address: str = "ptcp:0") -> No
         try:
             await talk(world, await listening.listen("s1", address))
         finally:
-            await listening.close()
+            listening.close()
 
     asyncio.run(all_of_it())
 
@@ -290,52 +279,6 @@ class TestWhatOfctlDoes:
 
         with_listener(talk, address=f"punix:{path}")
         assert not path.exists()
-
-
-class Caller:
-    """Somebody who calls and says what he likes."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
-        self._framer = Framer()
-        self._whole: list[bytes] = []
-
-    @classmethod
-    async def call(cls, target: str) -> Caller:
-        _, host, port = target.split(":")
-        return cls(*await asyncio.open_connection(host, int(port)))
-
-    def say(self, *messages: OpenFlowMessage) -> None:
-        self._writer.write(b"".join(encode(message, V13) for message in messages))
-
-    async def hear(self) -> OpenFlowMessage | None:
-        """Return the next message, or None when the switch has hung up."""
-        while not self._whole:
-            async with asyncio.timeout(PATIENCE_S):
-                data = await self._reader.read(1 << 16)
-            if not data:
-                return None
-            self._whole = self._framer.feed(data)
-        return decode(self._whole.pop(0))
-
-    async def until_barrier(self) -> list[str]:
-        """Return the kinds of message that arrive before the answer to a barrier."""
-        self.say(BarrierRequest(xid=77))
-        heard = []
-        while not isinstance(message := await self.hear(), BarrierReply):
-            heard.append(type(message).__name__)
-        return heard
-
-    async def hang_up(self) -> None:
-        self._writer.close()
-        await self._writer.wait_closed()
-
-
-async def greeted(target: str) -> Caller:
-    caller = await Caller.call(target)
-    caller.say(Hello())
-    assert isinstance(await caller.hear(), Hello)
-    return caller
 
 
 class TestCallers:

@@ -173,7 +173,7 @@ def test_several_controllers_have_their_roles(tmp_path: Path) -> None:
 
 
 def test_a_session_over_tls(tmp_path: Path, require_tool: Callable[..., Path]) -> None:
-    tool = require_tool("openssl", package="openssl")
+    tool = require_tool("openssl")
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     arguments = f"req -x509 -newkey rsa:2048 -nodes -subj /CN=controller -keyout {key} -out {cert} -days 2"
     subprocess.run([tool, *arguments.split()], check=True, capture_output=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from fuzz_lab import opened, perform, scenario, written
 
+from penstock.fuzz.judging import Finding
 from penstock.fuzz.stage import Stage
 from penstock.openflow.messages import V13, EchoRequest, FlowCommand, FlowMod
 from penstock.openflow.wire import decode, encode
@@ -26,7 +27,7 @@ def by_number(stage: Stage) -> dict[int, Line]:
 def test_all_lines_are_numbered_together_without_gaps(stage: Stage) -> None:
     perform(stage, "send h1 to h2 ping 1", "wait 10", "fail s1-s2", "check")
     stage.recorder.log("c0", "hello", 12)
-    stage.recorder.finding("violated", "Loops", "there is one", 13, persistent=True)
+    stage.recorder.finding(Finding("Loops", "there is one", persistent=True), 13)
     trace = written(stage)
     kinds = (trace.lines, trace.inputs, trace.logs, trace.findings)
     numbers = [line.number for lines in kinds for line in lines]
@@ -90,7 +91,7 @@ def test_a_run_that_was_killed_leaves_a_trace_that_can_be_read(stage: Stage) -> 
     whole = written(stage)
     path.write_bytes(path.read_bytes()[:-20])
     trace = read_trace(path)
-    assert trace.cut_short and not whole.cut_short
+    assert trace.cut_short and whole.cut_short, "neither has come to its end"
     assert trace.lines == whole.lines and trace.inputs == whole.inputs[:-1]
 
 

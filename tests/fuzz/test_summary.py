@@ -8,18 +8,32 @@ from pathlib import Path
 from fuzz_lab import scenario
 
 from penstock.fuzz.fuzzing import Found, Outcome, Report
-from penstock.fuzz.judging import HEALED, Finding
-from penstock.fuzz.summary import finding_line, lasting, summary, summary_lines, write_summary
+from penstock.fuzz.judging import HEALED, REPEATED, Finding
+from penstock.fuzz.summary import (
+    finding_line,
+    lasting,
+    run_verdict,
+    summary,
+    summary_lines,
+    write_summary,
+)
+from penstock.stopping import Bound, Why
 
 
 def found(
-    message: str, *, persistent: bool = False, verdict: str = "violated", inputs: int = 7, name: str = "Loops"
+    message: str,
+    *,
+    persistent: bool = False,
+    verdict: str = "violated",
+    inputs: int = 7,
+    name: str = "Loops",
+    **more: int,
 ) -> Found:
-    return Found(Finding(name, message, persistent, verdict), step=40, at=1250, inputs=inputs)
+    return Found(Finding(name, message, persistent, verdict, **more), step=40, at=1250, inputs=inputs)
 
 
 PASSING = found("a > b: once.")
-HEALED_SOON = found("a > b: once.", verdict=HEALED)
+HEALED_SOON = found("a > b: once.", verdict=HEALED, since=1000)
 LASTS = found("a > b: twice.", persistent=True)
 SAME_AGAIN = found("a > b: in another way.", persistent=True, inputs=9)
 OTHER = found("c > d: lost.", persistent=True, inputs=11)
@@ -42,12 +56,19 @@ def test_the_object_for_programs_has_all_figures(tmp_path: Path) -> None:
     trace = str(tmp_path / "trace.jsonl")
     assert one == {
         "result": "violation",
+        "verdict": {
+            "result": "violated",
+            "judged": True,
+            "told": "A violation was found.",
+            "reasons": [],
+        },
         "scenario": "mine",
         "seed": 4,
         "inputs": 1200,
         "internal": 34567,
         "seconds": 2.0,
         "stopped_by": "the number of events",
+        "next_steps": [],
         "by_kind": {"fail": 200, "send": 1000},
         "unanswered": 2,
         "remarks": [],
@@ -58,10 +79,20 @@ def test_the_object_for_programs_has_all_figures(tmp_path: Path) -> None:
                 "steps": 7,
                 "line": 40,
                 "at_ms": 1250,
+                "times": 1,
                 "trace": trace,
             }
         ],
         "passing": 1,
+        "passing_violations": [
+            {
+                "property": "Loops",
+                "message": "a > b: once.",
+                "at_ms": 1000,
+                "lasted_ms": 250,
+                "is_over": True,
+            }
+        ],
         "folder": str(tmp_path),
         "trace": trace,
     }
@@ -84,7 +115,8 @@ def test_people_are_told_each_violation_once_and_what_was_done(tmp_path: Path) -
         "1,200 inputs (1000 send, 200 fail), 34,567 events that followed, 2.0 s (600 inputs/s); "
         "stopped by the number of events.",
         "1 input not answered in time.",
-        "1 violation passed without lasting; the trace tells them.",
+        "1 violation passed without lasting:",
+        "  Loops for 0.25 s from 1 s on: a > b: once.",
         f"All of it is in {tmp_path}: the trace, the scenario, the summary, the logs.",
         "2 lasting violations found.",
     ]
@@ -99,3 +131,39 @@ def test_a_finding_is_one_line_that_says_whether_it_lasts() -> None:
     moment = "after 7 inputs, at 1.25 s"
     assert finding_line(PASSING) == f"  ✗  Loops is broken for the moment {moment}: a > b: once."
     assert finding_line(HEALED_SOON) == f"  ✓  Loops holds again {moment}; it was: a > b: once."
+
+
+def test_what_is_wrong_when_the_run_ends_and_did_not_last_is_passing_too(tmp_path: Path) -> None:
+    given = report(tmp_path, PASSING)
+    given.outcome.undecided.append(found("e > f: lost.", since=1200))
+    (told,) = summary(given)["passing_violations"]
+    assert (told["at_ms"], told["lasted_ms"], told["is_over"]) == (1200, 50, False)
+    lines = list(summary_lines(given))
+    assert "  Loops for 0.05 s from 1.2 s on, until the run ended: e > f: lost." in lines
+
+
+def test_of_many_passing_violations_the_longest_are_told_and_all_are_counted(tmp_path: Path) -> None:
+    many = [found(f"a{n} > b: once.", verdict=HEALED, since=1250 - n) for n in range(8)]
+    alike = found("c > d: once. (and 4 more)", verdict=HEALED, since=1250, times=5)
+    lines = list(summary_lines(report(tmp_path, *many, alike)))
+    begin = lines.index("13 violations passed without lasting:")
+    assert lines[begin + 1] == "  Loops for 0.007 s from 1.243 s on: a7 > b: once."
+    assert lines[begin + 6] == "  and 8 more, none of which took longer."
+
+
+def test_how_often_an_error_came_is_told_with_it(tmp_path: Path) -> None:
+    often = found("a > b: twice.", persistent=True, verdict=REPEATED, since=1250, last=9000, times=42)
+    given = report(tmp_path, LASTS, often)
+    assert lasting(given) == [LASTS] and summary(given)["violations"][0]["times"] == 42
+    assert "     It came 42 times, first at 1.25 s, last at 9 s." in summary_lines(given)
+
+
+def test_a_run_in_which_nothing_arrived_judges_nothing_and_says_why(tmp_path: Path) -> None:
+    given = report(tmp_path)
+    reason = Bound("no packet of any host arrived: nobody sent one", Why.UNSENT)
+    given.outcome.reasons, given.outcome.judged = [reason], False
+    verdict = run_verdict(given)
+    assert (verdict.status, verdict.judged, verdict.reasons[0]) == (3, False, reason)
+    lines = list(summary_lines(given))
+    assert "  No packet of any host arrived: nobody sent one." in lines
+    assert any("--profile traffic" in line for line in lines[lines.index("To go further, in this order:") :])

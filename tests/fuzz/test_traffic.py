@@ -52,10 +52,10 @@ def test_a_talker_asks_for_an_address_and_then_sends_what_it_was_told() -> None:
 
 
 def test_frames_have_names_only_where_somebody_follows_them() -> None:
-    for tagged in (True, False):
-        host = talker(tagged=tagged)
+    for named in (True, False):
+        host = talker(named=named)
         step = host.receive(host.initial(), FABRIC, order_of(SendPacket("h1", "everybody", "arp"), STATIONS))
-        assert bool(step.sends[0].message.tag) is tagged  # type: ignore[attr-defined]
+        assert bool(step.sends[0].message.tag) is named  # type: ignore[attr-defined]
 
 
 def test_a_datagram_to_the_echo_service_comes_back_and_its_answer_does_not() -> None:

@@ -60,7 +60,7 @@ def test_an_event_that_does_not_come_is_given_up_and_told(run: Path) -> None:
 
 
 def test_the_clock_of_a_process_follows_the_record(run: Path, tmp_path: Path) -> None:
-    find_tool("faketime", package="faketime")
+    find_tool("faketime")
     script = load_script(run)
     told = tmp_path / "told"
     clock = tmp_path / "clock.py"

@@ -213,3 +213,23 @@ def test_a_proof_with_real_processes_is_refused_before_anything_is_played(
 def test_a_live_replay_waits_as_it_is_told(hasty: Path) -> None:
     status, printed = penstock("replay", str(hasty), "--careful", "--epsilon", "200", "--json")
     assert (status, json.loads(printed)["reproduced"]) == (1, True)
+
+
+def test_what_is_being_done_is_told_from_the_first_moment(run: Path, tmp_path: Path) -> None:
+    words = ["minimize", str(run), "-o", str(tmp_path / "out")]
+    told = CliRunner().invoke(commands, words, standalone_mode=False).stderr.splitlines()
+    assert told[0] == "reading the trace …"
+    assert told[1].startswith("all inputs: replaying ")
+    assert told[-1].startswith("writing what is left … (")
+    phases = [line.partition(":")[0] for line in told]
+    assert {"units", "single inputs"} <= set(phases)
+    quiet = CliRunner().invoke(commands, [*words, "--json"], standalone_mode=False)
+    assert quiet.stderr == ""
+
+
+def test_replays_with_processes_say_what_is_started(hasty: Path, tmp_path: Path) -> None:
+    script = load_script(hasty)
+    told: list[str] = []
+    LiveReproducer(script, announce=told.append).run(script.inputs[:1], tries=1)
+    LiveReproducer(script, announce=told.append).with_script(script)._tell(2, 1, 3)
+    assert told == ["starting c0 and playing 1 input", "starting c0 and playing 2 inputs, try 1 of 3"]

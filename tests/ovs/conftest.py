@@ -10,6 +10,6 @@ from bench.ovs.instance import OpenVSwitch
 @pytest.fixture(scope="session")
 def ovs(require_tool: Callable[..., Path]) -> Iterator[OpenVSwitch]:
     for program in ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool"):
-        require_tool(program, package="openvswitch-switch")
+        require_tool(program)
     with OpenVSwitch() as running:
         yield running

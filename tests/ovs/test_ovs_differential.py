@@ -4,29 +4,32 @@
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from bench.ovs.comparison import view
 from bench.ovs.difftest import DifferentialTest, Disagreement
-from bench.ovs.generator import generate
+from bench.ovs.generator import generate, is_about_meters
 from bench.ovs.instance import OpenVSwitch
 from bench.ovs.on_model import MakeSwitch, model_switch
 from bench.ovs.on_ovs import run_on_ovs
-from bench.ovs.programs import Program
+from bench.ovs.programs import Program, Tell
 
 from bench import ovs_diff
-from penstock.openflow.messages import Error, FlowRemoved, PacketIn
+from penstock.openflow.messages import Error, FlowRemoved, MeterMod, PacketIn
 from penstock.openflow.stats import Flows, StatsReply
 from penstock.world.component import Port, Send, Step
 from penstock.world.frame import Frame
-from penstock.world.switch import FlowEntry, FlowTable, Switch
+from penstock.world.switch import FlowEntry, FlowTable, Switch, meters
 
 pytestmark = pytest.mark.ovs
 
 PROGRAMS = 60
+PROGRAMS_FOR_FAULTS = ovs_diff.program_seeds(2, 40)
+METER_PROGRAMS = [*filter(is_about_meters, ovs_diff.program_seeds(2, 200))]
+
 SEEN_OFTEN = ("packet_in no_match", "packet_in action", "flow_removed delete", "PortStatus", "frames")
 
 
@@ -58,6 +61,7 @@ class TestAgreement:
         assert [name for name in SEEN_OFTEN if not seen[name]] == []
         assert seen["flow_removed idle_timeout"] + seen["flow_removed hard_timeout"] > 0
         assert len([name for name in seen if name.startswith("error ")]) > 10
+        assert seen["packets over a rate"] > PROGRAMS / 2
 
     def test_the_same_program_shows_the_same_on_open_vswitch_each_time(self, ovs: OpenVSwitch) -> None:
         for seed in range(6):
@@ -117,12 +121,12 @@ def pads_frames(message: Any) -> Any:
     return Frame(message.data + b"\0") if isinstance(message, Frame) else message
 
 
-def first_disagreement(test: DifferentialTest) -> Disagreement:
-    for seed in ovs_diff.program_seeds(2, 40):
+def first_disagreement(test: DifferentialTest, seeds: Iterable[int] = PROGRAMS_FOR_FAULTS) -> Disagreement:
+    for seed in seeds:
         found = test.run(generate(seed))
         if found is not None:
             return test.shrink(found)
-    raise AssertionError("40 programs did not notice the fault")
+    raise AssertionError("the programs did not notice the fault")
 
 
 class TestFaults:
@@ -142,6 +146,24 @@ class TestFaults:
         found = first_disagreement(DifferentialTest(ovs, mutant(fault)))
         assert all(place in where for where in found.places)
         assert len(found.program.steps) <= steps
+
+    @pytest.mark.parametrize(
+        ("attribute", "wrong"),
+        [
+            ("_levels", lambda turn, number, meter: tuple(10**9 for _ in meter.bands)),
+            ("_capacity", lambda band: band.burst_size * 1000 + band.rate),
+            ("_highest", lambda number, meter, found: meters.Exceeded(number, found[0], meter.bands[0])),
+        ],
+        ids=["never empty", "too large", "not the highest"],
+    )
+    def test_a_meter_that_counts_otherwise_is_noticed(
+        self, ovs: OpenVSwitch, monkeypatch: pytest.MonkeyPatch, attribute: str, wrong: Any
+    ) -> None:
+        monkeypatch.setattr(meters, attribute, wrong)
+        found = first_disagreement(DifferentialTest(ovs), METER_PROGRAMS)
+        assert any(
+            isinstance(step, Tell) and isinstance(step.message, MeterMod) for step in found.program.steps
+        )
 
     def test_a_wrong_order_of_priorities_is_noticed(
         self, ovs: OpenVSwitch, monkeypatch: pytest.MonkeyPatch

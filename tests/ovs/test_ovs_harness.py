@@ -16,6 +16,7 @@ from bench.ovs.instance import OpenVSwitch
 from bench.ovs.jsonrpc import CommandFailed
 
 from bench import ovs_diff
+from penstock.doctor import parts
 from penstock.errors import PenstockError
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import ANYTHING, Match
@@ -142,7 +143,7 @@ class TestEnd:
     """Whatever happens, no daemon and no file stays."""
 
     def test_closing_ends_the_daemons_and_removes_the_folder(self, require_tool: Callable[..., Path]) -> None:
-        require_tool("ovs-vswitchd", package="openvswitch-switch")
+        require_tool("ovs-vswitchd")
         with OpenVSwitch() as running:
             pids, folder = running.pids, running.folder
             assert len(pids) == 2
@@ -152,7 +153,7 @@ class TestEnd:
         running.close()
 
     def test_an_error_inside_ends_them_too(self, require_tool: Callable[..., Path]) -> None:
-        require_tool("ovs-vswitchd", package="openvswitch-switch")
+        require_tool("ovs-vswitchd")
         with pytest.raises(ZeroDivisionError), OpenVSwitch() as running:
             pids, folder = running.pids, running.folder
             raise ZeroDivisionError
@@ -163,7 +164,7 @@ class TestEnd:
     def test_a_killed_harness_takes_its_daemons_with_it(
         self, require_tool: Callable[..., Path], fatal: signal.Signals
     ) -> None:
-        require_tool("ovs-vswitchd", package="openvswitch-switch")
+        require_tool("ovs-vswitchd")
         text = (
             "import signal\n"
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
@@ -200,7 +201,7 @@ class TestMissing:
     @pytest.fixture(autouse=True)
     def no_programs(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
-        monkeypatch.setattr(instance, "_SYSTEM_FOLDERS", ())
+        monkeypatch.setattr(parts, "SYSTEM_FOLDERS", ())
 
     def test_starting_it_refuses(self) -> None:
         with pytest.raises(PenstockError, match="install the Debian package openvswitch-switch"):

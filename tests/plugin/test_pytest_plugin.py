@@ -103,7 +103,7 @@ def test_a_violation_fails_a_test_with_its_story_and_the_command_of_its_report(
             "See it with: penstock report *test_ring*/ring-1.jsonl",
             "penstock check of ring: violation of NoForwardingLoops",
             "See it with: penstock report *test_without_the_fixture*/ring-1.jsonl",
-            "The property wrong raised AttributeError in its 'at_rest', which is a fault of the property *",
+            "The property wrong raised AttributeError: *rules.py:2, in its 'at_rest': *",
             "*rules.py*, line 2, in wrong",
             "*rong.toml cannot be read: No such file or directory.",
             "penstock check of ring: bounded: this is not conclusive.",
@@ -195,6 +195,33 @@ def test_a_folder_can_be_named_on_the_command_line_and_its_traces_may_be_strange
     assert "\x1b" not in ran.stdout.str() and "\\x1b[2J h1 sends" in ran.stdout.str()
 
 
+def test_what_was_left_out_is_a_warning_and_with_strict_a_failure(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        def test_bounded(penstock):
+            penstock.check("ring.toml", topology="single,2", depth=3)
+        """
+    )
+    ran = run(project)
+    ran.assert_outcomes(passed=1, warnings=1)
+    ran.stdout.fnmatch_lines(
+        ["*PenstockWarning: penstock check of ring: bounded is not conclusive: depth 3*"]
+    )
+    run(project, "--penstock-strict").assert_outcomes(failed=1)
+
+
+def test_a_result_in_which_nothing_was_judged_fails(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_it="""
+        def test_nothing(penstock):
+            penstock.check("ring.toml", topology="single,2", properties=["NoForgottenPackets"])
+        """
+    )
+    ran = run(project)
+    ran.assert_outcomes(failed=1)
+    ran.stdout.fnmatch_lines(["*penstock check of ring: bounded: nothing was judged.*"])
+
+
 def test_no_engine_is_imported_before_one_is_needed() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", "import penstock.pytest_plugin, sys; print(*sys.modules)"],
@@ -203,5 +230,6 @@ def test_no_engine_is_imported_before_one_is_needed() -> None:
         check=True,
     ).stdout.split()
     ours = {name for name in loaded if name.startswith("penstock")}
-    assert ours == {"penstock", "penstock.errors", "penstock.results", "penstock.pytest_plugin"}
+    modules = ("errors", "pytest_plugin", "results", "stopping", "verdict")
+    assert ours == {"penstock", *(f"penstock.{name}" for name in modules)}
     assert not {"os_ken", "z3", "networkx", "rich", "click"} & set(loaded)

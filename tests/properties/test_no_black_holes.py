@@ -65,14 +65,15 @@ class TestAPacketIsLost:
         result = search(lab("single,2", Controller(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"] == (
             "h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) from h1 never reached h2: "
-            "s1 dropped it as it came in on port 1, because no rule of table 0 matched it."
+            "s1 dropped it as it came in on port 1, because no rule of table 0 matches it, and there is "
+            "no table-miss rule."
         )
         assert result.stories["NoBlackHoles"] == ["h1 send to h2", "deliver h1:0"]
 
     def test_when_a_rule_sends_it_nowhere(self):
         result = search(lab("single,2", Nowhere(), PAIR), NoBlackHoles())
         assert (
-            "because nothing sends it on (it met the rule priority=1 in_port=1"
+            "because there is no port 9 (it met the rule priority=1 in_port=1"
             in result.broken["NoBlackHoles"]
         )
 
@@ -159,13 +160,13 @@ class TestAPacketIsNotLost:
         assert not result.exercised["NoBlackHoles"]
 
 
-@pytest.mark.parametrize("hosts", [{}, {"h1": host("client", to="h2", tagged=False)}], ids=["no", "untagged"])
+@pytest.mark.parametrize("hosts", [{}, {"h1": host("client", to="h2", named=False)}], ids=["no", "nameless"])
 def test_without_packets_to_follow_it_says_that_it_was_never_put_to_the_test(hosts):
     result = search(lab("single,2", Swallow(), hosts), NoBlackHoles())
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
         "NoBlackHoles was never put to the test: "
-        "that needs a tagged packet that is sent to an existing host.",
+        "that needs a packet with a name (as h1#1) that is sent to an existing host.",
     )
 
 

@@ -38,6 +38,7 @@ EASY = [
     "NoForwardingLoops",
     "NoBlackHoles",
     "NoBlackHolesMobile",
+    "NoAmbiguousRules",
     "NoForgottenPackets",
     "ControllerCrash",
     "ControllerHang",
@@ -79,6 +80,7 @@ def test_controllers_that_are_right(program, shape, hosts):
     assert {name for name, times in outcome.exercised.items() if times} == {
         "NoForwardingLoops",
         "NoBlackHoles",
+        "NoAmbiguousRules",
         "ControllerCrash",
         "ControllerHang",
     }

@@ -55,11 +55,12 @@ def test_every_property_of_the_library_is_found_by_its_name(name):
     assert made.sentence.endswith(".") and made.needs
 
 
-def test_the_library_is_the_papers_and_two_more():
+def test_the_library_is_the_papers_and_three_more():
     assert list(PROPERTIES) == [
         "NoForwardingLoops",
         "NoBlackHoles",
         "NoBlackHolesMobile",
+        "NoAmbiguousRules",
         "DirectPaths",
         "StrictDirectPaths",
         "NoForgottenPackets",
@@ -88,16 +89,24 @@ def test_properties_of_ones_own_come_from_a_file(folder):
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("NoBlackHole", {}, "There is no property 'NoBlackHole': did you mean NoBlackHoles?"),
+        ("NoBlackHole", {}, "There is no property 'NoBlackHole': did you mean 'NoBlackHoles'?"),
         ("Safety", {}, "There is no property 'Safety': use one of NoForwardingLoops, NoBlackHoles, "),
-        ("FlowAffinity", {}, "The property FlowAffinity has missing a required argument: 'replicas': its "),
-        ("DirectPaths", {"hosts": 2}, "its options are none."),
-        ("own.py:Limit", {"least": 2}, "got an unexpected keyword argument 'least': its options are most."),
+        ("FlowAffinity", {}, "The property FlowAffinity has no 'replicas': it must be a list of strings."),
+        (
+            "DirectPaths",
+            {"hosts": 2},
+            "'hosts' in the property DirectPaths is unknown: it may have nothing more.",
+        ),
+        (
+            "own.py:Limit",
+            {"least": 2},
+            "'least' in the property own.py:Limit is unknown: it may have most.",
+        ),
         ("own.py:decorated", {"most": 2}, "The property own.py:decorated takes no options: leave out most."),
         ("own.py:number", {}, "own.py:number is no property: name a subclass of Property or a function."),
         ("own.py:missing", {}, "own.py has no 'missing'"),
         ("none.py:Limit", {}, "There is no file none.py"),
-        ("bad.py:Limit", {}, "ValueError in line 2: half done"),
+        ("bad.py:Limit", {}, "bad.py failed to load: ValueError: half done at "),
     ],
 )
 def test_what_does_not_fit_is_said_in_one_sentence(folder, name, options, sentence):

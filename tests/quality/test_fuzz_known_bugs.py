@@ -85,7 +85,7 @@ def test_an_app_that_reads_errors_has_the_rules_that_it_believes_in(tmp_path: Pa
 
 
 def test_frames_go_round_a_ring_for_ever_under_a_controller_in_c(tmp_path: Path) -> None:
-    find_tool("ovs-testcontroller", package="openvswitch-testcontroller")
+    find_tool("ovs-testcontroller")
     ring = load_scenario(EXAMPLES / "ring_loop.toml")
     assert isinstance(ring.controller, dict)
     ring = replace(ring, controller={**ring.controller, "port": ports.free_port()})

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from penstock.check import check
-from penstock.cli.demonstration import EXAMPLES, FOLDER
+from penstock.cli.demonstration import EXAMPLES
+from penstock.demo import RYU_APP, demo_scenario
 from penstock.explore.breadth_first import breadth_first
 from penstock.explore.cells import Cells
 from penstock.explore.search import Bounds, Search
 from penstock.replay import replay
-from penstock.scenario import Scenario, load_scenario
+from penstock.scenario import Scenario
 
 BUGS = [
     ("host-moved", "NoBlackHolesMobile", 22),
@@ -29,7 +30,7 @@ BUGS = [
 @pytest.fixture(params=BUGS, ids=[name for name, _, _ in BUGS])
 def bug(request: pytest.FixtureRequest, ryu_sources: Path) -> tuple[Scenario, str, int]:
     name, broken, steps = request.param
-    return load_scenario(FOLDER / f"{name}.toml"), broken, steps
+    return demo_scenario(name, RYU_APP), broken, steps
 
 
 def test_the_demo_shows_these_bugs() -> None:

@@ -18,6 +18,7 @@ from penstock.check import Report, check
 from penstock.replay import replay
 from penstock.report.story import tell
 from penstock.scenario import Scenario, load_scenario
+from penstock.stopping import Why
 from penstock.world.world import World
 
 
@@ -43,28 +44,38 @@ BUGS = [
         "bug_05",
         "V",
         8,
-        ("h1#1 -> drop", "s1 gets h1#2", "no rule in table 0 matches", "c0 handles s1's packet-in: h1#2"),
+        (
+            "h1#1 -> drop",
+            "s1 gets h1#2",
+            "no rule in table 0 matches",
+            "c0 handles s1's packet-in of step 7: h1#2",
+        ),
         "s1 still keeps h1#2 (TCP SYN",
     ),
     Bug(
         "bug_06",
         "VI",
         7,
-        ("s1 gets h1#1", "rule: priority=10", "asks controller c0: h1#1", "new rule in table 0: priority=30"),
+        (
+            "s1 gets h1#1",
+            "rule of step 2 -> output:controller",
+            "asks controller c0: h1#1",
+            "FlowMod(add priority=30",
+        ),
         "s1 still keeps h1#1 (TCP SYN",
     ),
     Bug(
         "bug_07",
         "VII",
         6,
-        ("rule gone from table 0", "no rule in table 0 matches", "new rule in table 0: priority=10"),
+        ("rule gone from table 0", "no rule in table 0 matches", "new rule in table 0"),
         "s1 still keeps h1#1 (TCP SYN",
     ),
     Bug(
         "bug_08",
         "VIII",
         6,
-        ("rule: priority=10", "asks controller c0: h1#1 [0 bytes, too short for a frame]"),
+        ("rule of step 2 -> output:controller", "asks controller c0: h1#1 [0 bytes, too short for a frame]"),
         "s1 still keeps h1#1 (TCP SYN",
     ),
     Bug(
@@ -160,6 +171,11 @@ def test_each_bug_is_met_with_those_before_it_mended(bug: Bug) -> None:
     assert bug.number not in fixes_in(bug)
 
 
+def was_exhausted(report: Report) -> bool:
+    """Tell whether nothing was found and nothing left out, but that some properties had nothing to judge."""
+    return not report.findings and all(reason.why is Why.UNJUDGED for reason in report.verdict.reasons)
+
+
 @every_bug
 def test_with_its_fix_the_bug_is_gone(bug: Bug) -> None:
     """After bug IV comes bug V, in the same scenario; where it is mended too, nothing is left."""
@@ -169,7 +185,7 @@ def test_with_its_fix_the_bug_is_gone(bug: Bug) -> None:
 
 @every_bug
 def test_with_all_fixes_the_same_scenario_is_clean(bug: Bug) -> None:
-    assert check(with_fixes(scenario_of(bug), *ALL)).outcome.result == "exhausted"
+    assert was_exhausted(check(with_fixes(scenario_of(bug), *ALL)))
 
 
 @every_bug
@@ -197,7 +213,7 @@ def test_questions_of_replicas_are_forgotten_just_as_those_of_clients() -> None:
     asking = replace(scenario_of(BUGS[0]), hosts={"h2": {"kind": "ping", "to": "h3"}})
     (finding,) = check(asking).findings
     assert finding.message.startswith("s1 still keeps h2#1 (ARP who has 10.0.0.3 tell 10.0.0.2)")
-    assert check(with_fixes(asking, "IV")).outcome.result == "exhausted"
+    assert was_exhausted(check(with_fixes(asking, "IV")))
 
 
 MINUTE, HOUR = 60_000, 3_600_000

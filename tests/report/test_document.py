@@ -25,7 +25,7 @@ STEP_KEYS = {
 KEYS = {
     *("format", "version", "title", "engine", "source", "penstock", "verdict", "cut_short", "remarks"),
     *("topology", "lanes", "strings", "steps", "start", "states", "states_until", "loop", "story"),
-    *("minimised", "coverage", "summary", "frames", "live"),
+    *("minimised", "coverage", "conclusion", "summary", "frames", "live"),
 }
 
 
@@ -97,7 +97,7 @@ def test_a_message_leads_from_its_sender_to_its_receiver(search: Path) -> None:
     ]
     assert answered["from"] == 2 and lanes[answered["lane"]] == "c0"
     assert texts[answered["packet"]] == "h2#1" and texts[answered["message"]] == "PacketIn(port=2, no_match)"
-    assert texts[answered["title"]] == "Controller c0 handles s1's packet-in: h2#1 came in by port 2."
+    assert texts[answered["title"]] == "Controller c0 handles s1's packet-in of step 2: h2#1."
     assert texts[answered["told"][-1]] == "tells s1: PacketOut(h2#1 -> output:flood)"
     moved = next(step["n"] for step in found["steps"] if texts[step["title"]] == "h2 moves to s1:3.")
     later = [
@@ -222,7 +222,7 @@ def test_a_proof_is_a_report_on_what_it_took(tmp_path: Path) -> None:
 def test_a_trace_that_was_cut_short_says_so(run: Path, tmp_path: Path) -> None:
     text = (run / "trace.jsonl").read_text()
     trace = tmp_path / "cut.jsonl"
-    trace.write_text(text[:-30])
+    trace.write_text(text[:-60])
     found = document(trace, run=False)
     assert found["cut_short"] is True
-    assert "The trace was cut short: its last line is not whole." in found["remarks"]
+    assert "The trace was cut short: its end is missing." in found["remarks"]

@@ -31,7 +31,7 @@ class Growing:
         header = json.loads(self._lines[0])
         header["folder"] = os.path.relpath((run / header["folder"]).resolve(), folder)
         self._lines[0] = json.dumps(header) + "\n"
-        self.steps = len(self._lines) - 1
+        self.steps = len(self._lines) - 2
         self._written = 0
 
     def grow(self, lines: int | None = None, more: str = "") -> None:

@@ -219,3 +219,63 @@ def test_steps_are_numbered_from_a_first_one_on() -> None:
 
 def test_a_violation_ends_a_story_with_the_propertys_sentence() -> None:
     assert last_line("NoLoops", "h1#1 goes round.") == "  ✗  NoLoops is broken: h1#1 goes round."
+
+
+# Nothing is said twice.
+
+
+def delivered(sender: str, node: str, message: OpenFlowMessage, *events: Event) -> Record:
+    """Return the delivery of a control message to a switch, and what came of it."""
+    return Record(Transition(DELIVER, sender, node), node, Endpoint(node, sender), message, events=events)
+
+
+ENTRY = "priority=5 in_port=1 -> output:2"
+
+
+def test_a_message_is_told_where_it_is_sent_and_then_called_by_its_step() -> None:
+    other = replace(RULE, priority=6)
+    asked = at_switch(to("c0", packet_in()))
+    answered = handled("s1", "c0", packet_in(), to("s1", RULE, "c0"), to("s1", other, "c0"))
+    added = delivered("c0", "s1", RULE, Event("rule-added", (0, ENTRY)))
+    met = at_switch()._replace(events=(Event("matched", ("h1#1", 1, 0, ENTRY)),))
+    told = list(sentences([asked, answered, added, delivered("c0", "s1", other), met]))
+    assert told[1][0] == "Controller c0 handles s1's packet-in of step 1: h1#1."
+    assert told[2] == ("s1 handles c0's FlowMod of step 2 (1 of 2).", "new rule in table 0")
+    assert told[3][0] == "s1 handles c0's FlowMod of step 2 (2 of 2)."
+    assert told[4][1] == "rule of step 3 -> output:2"
+
+
+def test_the_same_message_to_the_same_switch_is_told_once() -> None:
+    again = handled("s1", "c0", packet_in(), to("s1", RULE, "c0"))
+    told = list(sentences([again, again, handled("s1", "c0", packet_in(), to("s2", RULE, "c0"))]))
+    assert told[1][1] == "tells s1: the same FlowMod as in step 1"
+    assert told[2][1].startswith("tells s2: FlowMod(")
+
+
+def test_a_rule_that_the_story_did_not_bring_is_told_once() -> None:
+    met = at_switch()._replace(events=(Event("matched", ("h1#1", 1, 0, ENTRY)),))
+    gone = delivered("c0", "s1", RULE, Event("rule-removed", (0, ENTRY, "delete")))
+    told = [line for lines in sentences([met, met, gone]) for line in lines[1:]]
+    assert told == [
+        f"rule: {ENTRY}",
+        "rule of step 1 -> output:2",
+        "rule of step 1 gone from table 0 (delete)",
+    ]
+
+
+def test_packets_that_are_described_alike_are_told_with_what_differs() -> None:
+    other = udp_datagram(
+        eth_src=1, eth_dst=9, ip_src="10.0.0.1", ip_dst="10.0.0.2", udp_src=7, udp_dst=7
+    ).to_bytes()
+    first = act("h1", "send to h2", out_of("h1", 0))
+    second = act("h1", "send to h2", InFlight(Endpoint("h1", 0), Frame(other, "h1#2")))
+    changed = at_switch(InFlight(Endpoint("s1", 2), Frame(other, "h1#1")))
+    told = list(sentences([first, second, changed]))
+    mac = "eth_dst=00:00:00:00:00:09"
+    assert told[1][0] == f"h1 sends h1#2 [{WORDS[6:-1]}, {mac} (h1#1 had 00:00:00:00:00:02)]."
+    assert told[2][1] == f"sends h1#1 [{WORDS[6:-1]}, {mac} (h1#1 had 00:00:00:00:00:02)] out of port 2"
+
+
+def test_an_output_in_vain_is_told_where_another_sent_the_packet() -> None:
+    record = at_switch(out_of("s1", 2))._replace(events=(Event("not-output", ("h1#1", 1, "port 3 is down")),))
+    assert "in vain: port 3 is down" in list(consequences(record))

@@ -167,7 +167,7 @@ def test_statistics_are_heard_in_every_way_that_makes_a_difference() -> None:
 
 
 def test_an_unknown_kind_of_message_is_refused() -> None:
-    with pytest.raises(PenstockError, match=r"statistics, port-status, flow-removed"):
+    with pytest.raises(PenstockError, match=r'"statistics", "port-status" or "flow-removed"'):
         scenario(Learning(), symbolic={"messages": ["weather"]}).build()
 
 

@@ -170,7 +170,8 @@ def test_a_number_gives_bytes_that_carry_its_term() -> None:
 def test_where_only_a_plain_number_will_do_the_run_decides_if_they_are_few() -> None:
     with Run() as run:
         assert type(pinned(integer(3, var("b", 4)), "index")) is int
-        assert not run.losses and [str(decision.holds) for decision in run.decisions] == ["b == 3"]
+        asked = [*(f"not (b == {less})" for less in range(3)), "b == 3"]
+        assert not run.losses and [str(decision.holds) for decision in run.decisions] == asked
         assert type(pinned(integer(3, D), "index")) is int
         assert [loss.what for loss in run.losses] == ["index"]
 
@@ -200,8 +201,6 @@ def losses(act: Callable[[], object]) -> list[str]:
         (lambda: str(c(7)), "7"),
         (lambda: repr(c(7)), "7"),
         (lambda: f"{c(7):04x}", "0007"),
-        (lambda: c(7).bit_length(), 3),
-        (lambda: c(7).bit_count(), 3),
         (lambda: pow(c(7), 2, 5), 4),
         (lambda: c(2) ** 100, 2**100),
         (lambda: 3 ** c(2), 9),
@@ -219,7 +218,7 @@ def test_what_has_no_term_is_lost_once_and_gives_the_plain_value(act: Any, value
 
 
 def test_every_method_of_int_is_followed_or_loses() -> None:
-    harmless = {"imag", "denominator"}
+    harmless = {"imag", "denominator", "is_integer"} & set(dir(int))
     inherited = {
         name for name in set(dir(int)) - set(dir(object)) if getattr(SymInt, name) is getattr(int, name)
     }

@@ -18,6 +18,7 @@ from penstock.controllers.osken.binding import OsKenController
 from penstock.openflow.messages import FeaturesReply
 from penstock.symbolic.code import rewrite
 from penstock.symbolic.run import MARK
+from required_tools import do_without
 
 
 def followed_copy(name: str) -> ModuleType:
@@ -26,11 +27,11 @@ def followed_copy(name: str) -> ModuleType:
     assert spec is not None and spec.origin is not None
     module = importlib.util.module_from_spec(spec)
     original = sys.modules.get(name)
+    rewrite.equip(module)  # which may import what needs the original
     # Some modules look themselves up while they are run.
     sys.modules[name] = module
     try:
         source = importlib.util.decode_source(Path(spec.origin).read_bytes())
-        rewrite.equip(module)
         exec(rewrite.followed(source, spec.origin), vars(module))
     finally:
         if original is None:
@@ -228,7 +229,7 @@ APPS = sorted(
 
 def test_every_app_of_ryu_can_be_rewritten() -> None:
     if not APPS:
-        pytest.skip("the sources of Ryu are not here: run make setup")
+        do_without("The sources of Ryu are missing: make setup fetches them.")
     for folder in ryu.source_folders():
         for path in (folder / "app").rglob("*.py"):
             source = importlib.util.decode_source(path.read_bytes())
@@ -245,7 +246,7 @@ def test_every_app_of_ryu_can_be_rewritten() -> None:
 )
 def test_an_app_of_ryu_starts_and_shakes_hands_followed_as_it_does_plain(app: str) -> None:
     if app not in APPS:
-        pytest.skip("the sources of Ryu are not here: run make setup")
+        do_without("The sources of Ryu are missing: make setup fetches them.")
     steps = []
     for followed in (True, False):
         controller = OsKenController((f"ryu.app.{app}",), {"s1": 1}, followed=followed)

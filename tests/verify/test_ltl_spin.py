@@ -77,7 +77,7 @@ def _compare(folder: Path, seed: int, *, idle: bool) -> Counter[str]:
 @pytest.fixture(autouse=True)
 def _tools(require_tool: Callable[..., Path]) -> None:
     for tool in ("spin", "gcc"):
-        require_tool(tool, package=tool)
+        require_tool(tool)
 
 
 @pytest.mark.parametrize("seed", range(SYSTEMS))

@@ -251,27 +251,27 @@ REFUSED = {
     "an error while loading": (
         "import mininet\n\nfanout = 1 / 0",
         None,
-        r"topo\.py, line 3: loading this Mininet file raised ZeroDivisionError \(division by zero\): mend",
+        r"topo\.py:3: loading this Mininet file raised ZeroDivisionError \(division by zero\): mend",
     ),
     "an error while building": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n        self.addHost(hosts[0])",
         None,
-        r"topo\.py, line 4: loading this Mininet file raised NameError \(name 'hosts' is not defined\)",
+        r"topo\.py:4: loading this Mininet file raised NameError \(name 'hosts' is not defined\)",
     ),
     "a syntax error": (
         "x = 1\nprint 'hello'",
         None,
-        r"topo\.py, line 2: loading this Mininet file raised SyntaxError \(Missing parentheses",
+        r"topo\.py:2: loading this Mininet file raised SyntaxError \(Missing parentheses",
     ),
     "a file that exits": (
         "import sys\nsys.exit(3)",
         None,
-        r"topo\.py, line 2: loading this Mininet file raised SystemExit \(3\)",
+        r"topo\.py:2: loading this Mininet file raised SystemExit \(3\)",
     ),
     "a package that is not installed": (
         "import mn_wifi_of_the_future",
         None,
-        r"line 1: .*ModuleNotFoundError \(No module named 'mn_wifi_of_the_future'\)",
+        r"topo\.py:1: .*ModuleNotFoundError \(No module named 'mn_wifi_of_the_future'\)",
     ),
     "an argument it does not take": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self): pass",
@@ -281,42 +281,42 @@ REFUSED = {
     "a network started while loading": (
         "from mininet.net import Mininet\nnet = Mininet()",
         None,
-        r"topo\.py, line 2: It starts a network \(Mininet\) while it is loaded: move that below if __name__",
+        r"topo\.py:2: It starts a network \(Mininet\) while it is loaded: move that below if __name__",
     ),
     "a host name twice": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n"
         "        self.addHost('h1')\n        self.addHost('h1')",
         None,
-        r"topo\.py, line 5: The name 'h1' is used twice",
+        r"topo\.py:5: The name 'h1' is used twice",
     ),
     "a name for a host and a switch": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n"
         "        self.addHost('n1')\n        self.addSwitch('n1')",
         None,
-        r"topo\.py, line 5: The name 'n1' is used twice",
+        r"topo\.py:5: The name 'n1' is used twice",
     ),
     "a link to an unknown node": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n"
         "        self.addHost('h1')\n        self.addLink('h1', 's1')",
         None,
-        r"topo\.py, line 5: The link h1 -- s1 needs 's1', which",
+        r"topo\.py:5: The link h1 -- s1 needs 's1', which",
     ),
     "a link from a node to itself": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n"
         "        self.addSwitch('s1')\n        self.addLink('s1', 's1')",
         None,
-        r"topo\.py, line 5: The link s1 -- s1 joins a node to itself",
+        r"topo\.py:5: The link s1 -- s1 joins a node to itself",
     ),
     "a port that is in use": (
         PAIR + "            self.addLink('h1', 's1', port2=2)",
         None,
-        r"topo\.py, line 9: Port 2 of s1 already leads to h2:0, so it cannot lead to h1 too",
+        r"topo\.py:9: Port 2 of s1 already leads to h2:0, so it cannot lead to h1 too",
     ),
     "a port that is in use by Mininet's own count": (
         PAIR + "            self.addLink(self.addHost('h8'), 's1', port2=4)\n"
         "            self.addLink(self.addHost('h9'), 's1')",
         None,
-        r"topo\.py, line 10: Port 4 of s1 already leads to h8:0, so it cannot lead to h9 too",
+        r"topo\.py:10: Port 4 of s1 already leads to h8:0, so it cannot lead to h9 too",
     ),
     "an IP address that is none": (
         PAIR + "            self.addHost('h7', ip='no')",

@@ -127,7 +127,8 @@ class Console:
         if packet.dst == ASK:
             packet = replace(packet, dst=stations[to].mac)
         start = Endpoint(host, stations[host].port)
-        yield from tell(hops_of(self._stage.world, start, Frame(packet.to_bytes(), f"{host}?")))
+        frame = Frame(packet.to_bytes(), f"{host}?")
+        yield from tell(tuple(hops_of(self._stage.world, start, frame)))
 
     def _found(self) -> Iterator[str]:
         if not self._fuzzing.outcome.findings:

@@ -1,6 +1,7 @@
-"""`penstock demo`: three bugs of Ryu's learning switch, found in the app as it was published.
+"""`penstock demo`: three bugs of a learning switch.
 
-They are bugs I, II and III of the NICE paper (section 9.1), in today's `simple_switch_13`.
+They are bugs I, II and III of the NICE paper, in Ryu's `simple_switch_13` as it was published, or without the
+sources of Ryu in a learning switch of our own.
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ from typing import Final, NamedTuple
 
 import click
 
-from penstock import demo as scenarios
 from penstock.check import check
 from penstock.cli.output import Live
 from penstock.cli.reporting import write_report
-from penstock.report.story import last_line, tell
-from penstock.scenario import load_scenario
-
-FOLDER: Final = Path(scenarios.__file__).parent
+from penstock.demo import OWN_APP, RYU_APP, demo_app, demo_scenario
+from penstock.report.story import ending, tell
 
 
 class Example(NamedTuple):
@@ -47,17 +45,26 @@ EXAMPLES: Final = (
 )
 
 
+INTRODUCTIONS: Final = {
+    RYU_APP: "Checking Ryu's simple_switch_13, as it was published, for three bugs of the NICE paper.",
+    OWN_APP: "Checking Penstock's own little learning switch for three bugs of the NICE paper.\n"
+    "Ryu's simple_switch_13 has them too: penstock fetch-ryu fetches it, and this demo then checks it.",
+}
+"""Which learning switch is checked, in words."""
+
+
 def demonstrate(output: Path) -> int:
     """Find the three bugs and tell them; 0 if all three were found, else 1."""
-    click.echo("Checking Ryu's simple_switch_13, as it was published, for three bugs of the NICE paper.\n")
+    app = demo_app()
+    click.echo(INTRODUCTIONS[app] + "\n")
     reports: list[Path] = []
     for example in EXAMPLES:
         with Live(quiet=False) as live:
-            scenario = load_scenario(FOLDER / f"{example.scenario}.toml")
-            report = check(scenario, output=output, progress=live.show)
+            report = check(demo_scenario(example.scenario, app), output=output, progress=live.show)
         click.echo(f"{example.title}\n{example.words}\n")
         for finding in report.findings:
-            for line in (*tell(finding.records), last_line(finding.property, finding.message)):
+            cause = finding.explanation.lines(finding.property)
+            for line in (*tell(finding.records), *ending(finding.property, finding.message, cause)):
                 click.echo(f"  {line}")
             click.echo(
                 f"\n  {len(finding.records)} steps, the fewest there are; found in "
@@ -77,5 +84,5 @@ def demonstrate(output: Path) -> int:
 @click.command()
 @click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("penstock-traces"))
 def demo(output: Path) -> int:
-    """Find three bugs in Ryu's own learning switch, as it was published."""
+    """Find three bugs in a learning switch: Ryu's own if its sources are here, else one of ours."""
     return demonstrate(output)

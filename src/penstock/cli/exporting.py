@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from penstock.cli.output import printable
+from penstock.cli.scenarios import OneOf
 from penstock.report.export.formats import FORMATS, PICTURES, STDOUT, export
 
 _LIST: Final = "\n".join(f"  {name:<9}{form.title}" for name, form in FORMATS.items())
@@ -24,7 +25,7 @@ PATH is a trace, or the folder of a run; junit and sarif take several.  For pcap
 again, which runs the controller that the trace names if it runs in process; processes are not started.
 """,
 )
-@click.argument("name", metavar="FORMAT", type=click.Choice(list(FORMATS)))
+@click.argument("name", metavar="FORMAT", type=OneOf(list(FORMATS)))
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--output",
@@ -32,9 +33,7 @@ again, which runs the controller that the trace names if it runs in process; pro
     type=click.Path(path_type=Path),
     help="The file; - for the standard output; by default named after the trace, in the current folder.",
 )
-@click.option(
-    "--picture", type=click.Choice(PICTURES), help="What dot (the network) and mermaid (the run) draw."
-)
+@click.option("--picture", type=OneOf(PICTURES), help="What dot (the network) and mermaid (the run) draw.")
 def export_command(name: str, paths: tuple[Path, ...], output: Path | None, picture: str | None) -> int:
     """Write a run in the format of another tool."""
     target = output if output is not None else Path(_named_after(paths[0]) + FORMATS[name].suffix)

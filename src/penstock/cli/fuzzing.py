@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Final
 
 import click
 
@@ -25,8 +24,7 @@ from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz
 from penstock.fuzz.invariants import invariants_of
 from penstock.fuzz.summary import counted, summary, summary_lines, write_summary
 from penstock.scenario import Scenario
-
-FIRST_VIOLATION: Final = "the first violation that lasts"
+from penstock.stopping import FIRST_THAT_LASTS, Bound, Why
 
 Ask = Callable[[], Awaitable[str]]
 
@@ -75,7 +73,7 @@ async def _watch(fuzzing: Fuzzing, *, quiet: bool, to_end: bool) -> None:
         def progress(fuzzing: Fuzzing) -> None:
             screen.show(fuzzing)
             if not to_end and any(found.finding.persistent for found in fuzzing.outcome.violations):
-                fuzzing.outcome.stopped_by = FIRST_VIOLATION
+                fuzzing.outcome.stopped_by = FIRST_THAT_LASTS
 
         await fuzzing.run(progress)
 
@@ -96,7 +94,7 @@ async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
             words = QUIT
         command, _, rest = words.partition(" ")
         if command in (QUIT, "q", "exit"):
-            fuzzing.outcome.stopped_by = "the user"
+            fuzzing.outcome.stopped_by = Bound("the user", Why.INTERRUPTED)
             return
         try:
             if command == GO:

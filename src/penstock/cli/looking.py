@@ -25,7 +25,7 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None, picture:
     from penstock.trace import read_trace
 
     file = trace / "trace.jsonl" if trace.is_dir() else trace
-    print_trace(read_trace(file), Choice(whole, first, last), drawn=picture)
+    print_trace(read_trace(file, warn=False), Choice(whole, first, last), drawn=picture)
     return 0
 
 

@@ -1,7 +1,7 @@
 """`penstock`: the commands.
 
-Exit status: 0 nothing found and the search was exhaustive; 1 a violation; 2 bad input, said in one
-sentence; 3 stopped by a bound with nothing found.
+Exit status (`penstock.verdict`): 0 nothing found or left out, and every property judged; 1 a violation; 2 bad
+input, said in one sentence; 3 nothing found, but something that could matter was left out.
 
 Each command's module is imported when it is called, so that none has to wait for what others need.
 """
@@ -9,14 +9,17 @@ Each command's module is imported when it is called, so that none has to wait fo
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
 from penstock import __version__
 from penstock.errors import PenstockError
 from penstock.properties.base import PropertyFault
+from penstock.suggesting import hint
+from penstock.trace import TraceCutShort
 from penstock.world.network import ComponentRaised
 
 STOPPED: Final = 3
@@ -27,7 +30,9 @@ _COMMANDS: Final = {
     "check": "searching:check",
     "demo": "demonstration:demo",
     "diff": "looking:diff",
+    "doctor": "doctor:doctor",
     "export": "exporting:export_command",
+    "fetch-ryu": "fetching:fetch_ryu",
     "fuzz": "running:fuzz_command",
     "minimize": "running:minimize",
     "openflow": "looking:openflow",
@@ -59,11 +64,21 @@ class _Commands(click.Group):
         command: click.Command = getattr(import_module(f"penstock.cli.{module}"), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named first; of one that is unknown, say which was perhaps meant."""
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            raise PenstockError(f"There is no command {args[0]!r}: {hint(args[0], _COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
 
 def main() -> None:
     """Run the command line; errors of the user's are one sentence, never a traceback."""
+    warnings.showwarning = _warned
+    warnings.simplefilter("once", TraceCutShort)
     try:
-        sys.exit(commands(standalone_mode=False))
+        sys.exit(commands(prog_name="penstock", standalone_mode=False))
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:
@@ -79,6 +94,23 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _warned(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Tell a warning of ours as a sentence, and others as Python does."""
+    if issubclass(category, TraceCutShort):
+        click.echo(f"penstock: {message}", err=True)
+    else:
+        print(
+            warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end=""
+        )
 
 
 def _say(sentence: str) -> None:

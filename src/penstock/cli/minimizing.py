@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
@@ -10,15 +12,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from rich.markup import escape
 
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
 from penstock.errors import PenstockError
+from penstock.fuzz.summary import counted
 from penstock.minimize.bugs import Minimised, bugs_of, minimised_in, others_like
 from penstock.minimize.confirming import confirmed, confirming_tries
 from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock.minimize.ddmin import Minimal, NotReproducedError, conditions, minimise
+from penstock.minimize.live_replay import LiveReproducer
 from penstock.minimize.parallel import minimise_in_parallel
-from penstock.minimize.progress import Progress, Step, Watcher
+from penstock.minimize.progress import Progress, Step
 from penstock.minimize.script import Script, trace_file
 from penstock.minimize.shortest import refuse_inexact
 from penstock.minimize.shortest import shortest as proved_shortest
@@ -79,16 +84,35 @@ def _replay_lines(result: Replay) -> Iterator[str]:
         yield f"{result.property} was not broken this time."
 
 
+_EVERY_S: Final = 5.0
+"""How often, without a terminal, a line tells of replays of one phase."""
+
+
 class _Shown(Live):
-    """A line of progress on the terminal, while a minimisation runs."""
+    """What a minimisation is doing: a line that changes on a terminal, else lines now and then."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet, doing="reading the trace …")
+        self._is_plain = not quiet and not self._console.is_terminal
+        self._so_far, self._told_at = "", 0.0
+        self._phases: set[str] = set()
+        self.announce("reading the trace")
 
     def tell(self, step: Step, original: int) -> None:
-        """Show how far the minimisation is."""
+        """Keep how far the minimisation is, to be told with what comes next."""
+        replays = counted(step.number, "replay")
+        self._so_far = f" ({original:,} → {step.size:,} inputs after {replays} in {step.seconds:.1f} s)"
+
+    def announce(self, text: str) -> None:
+        """Say what is about to be done."""
+        line = printable(f"{text} …{self._so_far}")
         if self._status is not None:
-            self._status.update(
-                f"{step.phase}: {original:,} → {step.size:,} inputs, {step.number:,} replays, "
-                f"{step.seconds:.1f} s; tried {step.inputs:,}"
-            )
+            self._status.update(escape(line))
+        phase, now = re.sub(r"\d+", "", text.partition(":")[0]), time.monotonic()
+        if self._is_plain and (phase not in self._phases or now - self._told_at >= _EVERY_S):
+            self._phases.add(phase)
+            self._told_at = now
+            click.echo(line, err=True)
 
 
 def run_minimize(
@@ -106,25 +130,26 @@ def run_minimize(
 ) -> int:
     """Minimise a trace, write and print what is left, and return the exit status."""
     waiting = waiting_of(**live)
-    origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
-    script = origin.script()
-    folder = output if output is not None else folder_for(trace_file(trace))
-    if shortest:
-        refuse_inexact(origin.reproducer(script))
     try:
         with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
+            origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
+            script = origin.script()
+            folder = output if output is not None else folder_for(trace_file(trace))
+            if shortest:
+                refuse_inexact(origin.reproducer(script))
             watch = partial(shown.tell, original=len(script.inputs))
-            search = partial(_minimised, script=script, crew=crew, watch=watch, folder=folder, tries=tries)
-            minimal, origin = confirmed(origin, search, folder)
+            search = partial(_minimised, script=script, crew=crew, shown=shown, folder=folder, tries=tries)
+            minimal, origin = confirmed(origin, search, folder, shown.announce)
             reproducer = origin.reproducer(script)
             if shortest:
-                answers = Progress(conditions(script, tries, origin.terms), folder, watch)
+                answers = Progress(conditions(script, tries, origin.terms), folder, watch, shown.announce)
                 minimal = proved_shortest(minimal, reproducer, progress=answers)
+            shown.announce("writing what is left")
+            tries = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
+            where = write_minimal(folder, minimal, reproducer, tries=tries)
     except NotReproducedError as error:
         click.echo(json.dumps({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
         return NOT_REPRODUCED
-    tries = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
-    where = write_minimal(folder, minimal, reproducer, tries=tries)
     if as_json:
         alike = [str(run) for run in others_like(where)]
         click.echo(json.dumps({**summary(minimal), "folder": str(where), "same_bug_in": alike}))
@@ -135,18 +160,25 @@ def run_minimize(
 
 
 def _minimised(
-    origin: Origin, *, script: Script, crew: Crew | None, watch: Watcher, folder: Path, tries: int
+    origin: Origin, *, script: Script, crew: Crew | None, shown: _Shown, folder: Path, tries: int
 ) -> Minimal:
+    watch = partial(shown.tell, original=len(script.inputs))
     if crew is None:
+        reproducer = origin.reproducer(script)
+        if isinstance(reproducer, LiveReproducer):
+            reproducer.announce = shown.announce
         return minimise(
             script,
-            origin.reproducer(script),
+            reproducer,
             progress=watch,
+            announce=shown.announce,
             folder=folder,
             tries=tries,
             terms=origin.terms,
         )
-    return minimise_in_parallel(origin, crew, progress=watch, folder=folder, tries=tries)
+    return minimise_in_parallel(
+        origin, crew, progress=watch, announce=shown.announce, folder=folder, tries=tries
+    )
 
 
 def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[Crew | None]:

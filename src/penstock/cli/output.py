@@ -16,11 +16,13 @@ from rich.status import Status
 
 from penstock.check import Finding, Report
 from penstock.explore.search import Outcome, peak_rss_mb
+from penstock.next_steps import advice
 from penstock.replay import Replay
 from penstock.report.picture import Happening, broken_note, picture, trace_picture
 from penstock.report.run_story import Choice, tell_run
-from penstock.report.story import last_line, tell
-from penstock.trace import Trace
+from penstock.report.story import ending, last_line, tell
+from penstock.trace import CUT_SHORT, Trace
+from penstock.verdict import Result, Verdict, sentence
 
 _AROUND_PICTURES: Final = 6
 """How many lines of a screen are left to what stands above and below a picture."""
@@ -79,20 +81,34 @@ def report_lines(report: Report, screen: terminal_size | None = None) -> Iterato
     )
     for name, times in outcome.exercised.items():
         yield (
-            f"  {name}: judged in {times:,} different situations"
+            f"  {name}: judged in {f'{times:,} different situations' if times > 1 else 'one situation'}"
             if times
             else f"  {name}: never had anything to judge; {_what_it_needs(report, name)}"
         )
+    yield from listed("Taken for granted:", () if report.findings else report.assumptions)
     yield from outcome.remarks
-    match outcome.result:
-        case "exhausted" if report.unexercised and len(report.unexercised) == len(outcome.exercised):
-            yield "Every ordering was searched, but nothing happened that any property judges."
-        case "exhausted":
-            yield "No property can be broken in this scenario: every ordering was searched."
-        case "bounded":
-            yield f"Nothing found, but the search stopped at {outcome.stopped_by}: there is more to search."
-        case "violation":
-            yield f"{len(report.findings)} violation{'s' if len(report.findings) > 1 else ''} found."
+    yield from verdict_lines(report.verdict, len(report.findings))
+    yield from advice(report.next_steps)
+
+
+def listed(title: str, sentences: Sequence[str]) -> Iterator[str]:
+    """Yield sentences below a title, if there are any."""
+    if sentences:
+        yield title
+        yield from (f"  {sentence}" for sentence in sentences)
+
+
+def verdict_lines(verdict: Verdict, violations: int) -> Iterator[str]:
+    """Yield what an engine came to; where that is not conclusive, each reason by itself."""
+    if verdict.result is Result.VIOLATED:
+        yield f"{violations} violation{'s' if violations > 1 else ''} found."
+        return
+    if verdict.is_conclusive or len(verdict.reasons) < 2:
+        yield verdict.told
+        return
+    reasons = map(sentence, verdict.reasons)
+    yield "Nothing found, but this is not conclusive:"
+    yield from (f"  {reason[0].upper()}{reason[1:]}." for reason in reasons)
 
 
 def _what_it_needs(report: Report, name: str) -> str:
@@ -104,7 +120,7 @@ def _what_it_needs(report: Report, name: str) -> str:
 def _finding_lines(number: int, finding: Finding, screen: terminal_size | None) -> Iterator[str]:
     yield f"Violation {number}: {finding.property}"
     yield ""
-    yield from tell(finding.records)
+    yield from tell(finding.records, needless=finding.explanation.needless)
     yield from ending_lines(finding, () if screen is None else _drawn(finding, screen))
 
 
@@ -123,7 +139,7 @@ def _can_draw() -> bool:
 
 def ending_lines(finding: Finding, drawn: Sequence[str] = ()) -> Iterator[str]:
     """Yield how the story of a violation ends, with a picture if there is one, and how to have it again."""
-    yield last_line(finding.property, finding.message)
+    yield from ending(finding.property, finding.message, finding.explanation.lines(finding.property))
     yield ""
     if drawn:
         yield from drawn
@@ -140,6 +156,7 @@ def report_as_json(report: Report) -> str:
     outcome = report.outcome
     found: dict[str, Any] = {
         "result": outcome.result,
+        "verdict": report.verdict.as_json(),
         "states": outcome.states,
         "transitions": outcome.transitions,
         "seconds": round(outcome.seconds, 3),
@@ -149,6 +166,8 @@ def report_as_json(report: Report) -> str:
         "exercised": outcome.exercised,
         "unexercised": report.unexercised,
         "remarks": outcome.remarks,
+        "assumptions": list(report.assumptions),
+        "next_steps": [step.plain() for step in report.next_steps],
         "covered": None if report.covered is None else str(report.covered),
         "violations": [
             {
@@ -157,6 +176,7 @@ def report_as_json(report: Report) -> str:
                 "steps": len(finding.records),
                 "confirmed": finding.confirmed,
                 "trace": None if finding.trace is None else str(finding.trace),
+                "explanation": finding.explanation.as_json(),
             }
             for finding in report.findings
         ],
@@ -179,9 +199,10 @@ def print_trace(
     for text in tell_run(trace, choice):
         click.echo(printable(text))
     if trace.verdict is not None:
-        click.echo(printable(last_line(trace.verdict.property, trace.verdict.message)))
+        for text in ending(trace.verdict.property, trace.verdict.message, trace.verdict.cause):
+            click.echo(printable(text))
     if trace.cut_short:
-        click.echo("The trace was cut short: its last line is not whole.")
+        click.echo(CUT_SHORT)
     if drawn:
         click.echo("")
         for text in trace_picture(trace, choice, width=get_terminal_size().columns, plain=not _can_draw()):
@@ -193,6 +214,9 @@ def print_replay(result: Replay) -> None:
     for text in tell(result.records):
         click.echo(printable(text))
     click.echo(printable(replay_verdict(result)))
+    if result.reproduced:
+        for text in result.cause:
+            click.echo(printable(f"     {text}"))
 
 
 def replay_verdict(result: Replay) -> str:

@@ -16,7 +16,7 @@ import click
 from penstock.cli.output import printable
 from penstock.errors import PenstockError
 from penstock.minimize.script import trace_file
-from penstock.report.retelling import record_of
+from penstock.report.retelling import record_of, stories_of
 from penstock.report.story import numbered, sentences, tell
 from penstock.rootcause.journeys import Hop, MetRule, find_packet, journey, packets_of
 from penstock.rootcause.ordering import Comparison, Happening, Inversion, compare, happenings
@@ -91,9 +91,9 @@ def _list_packets(trace: Trace, *, as_json: bool) -> int:
 
 
 def _hop_lines(hops: list[Hop]) -> Iterator[str]:
-    stories = sentences(record_of(hop.line) for hop in hops)
+    stories = stories_of(hop.line for hop in hops)
     for hop, told in zip(hops, stories, strict=True):
-        yield from numbered(hop.line.number, hop.line.told or told)
+        yield from numbered(hop.line.number, told)
         yield from (f"{_INDENT}{_origin(rule)}" for rule in hop.rules)
         yield from (f"{_INDENT}⇒ {fate}" for fate in hop.fates)
 
@@ -293,7 +293,7 @@ class RewindConsole:
         yield from list(self.rewind.queues()) or ["nothing is in flight"]
 
     def _path(self, host: str, to: str, *protocol: str) -> Iterator[str]:
-        return tell(self.rewind.path(host, to, *protocol[:1]))
+        return tell(tuple(self.rewind.path(host, to, *protocol[:1])))
 
 
 def _number(text: str) -> int:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from penstock.around import DEFAULT_PROPERTIES
 from penstock.cli.live_options import live_options
-from penstock.cli.scenarios import ci_options, scenario_from
-from penstock.scenario import Scenario
+from penstock.cli.scenarios import ci_options, scenario_from, scenario_options
 
 FOUND: Final = 1
 STOPPED: Final = 3
 
 
 @click.command(name="fuzz")
-@click.argument("scenario", type=click.Path(path_type=Path))
-@click.option("--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2.")
-@click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version.")
+@scenario_options()
 @click.option("--seed", type=int, help="What decides every choice.")
 @click.option("--events", type=click.IntRange(1), help="Stop after this many inputs.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time.")
@@ -41,6 +36,7 @@ STOPPED: Final = 3
 def fuzz_command(
     scenario: Path,
     topo: str | None,
+    custom: str | None,
     openflow: str | None,
     output: Path,
     as_json: bool,
@@ -57,10 +53,12 @@ def fuzz_command(
     """
     from penstock.cli.fuzzing import run_fuzz
     from penstock.fuzz.fuzzing import with_options
-    from penstock.fuzz.summary import lasting
-    from penstock.report.export.ci import write_ci_files
+    from penstock.fuzz.invariants import invariant_names
+    from penstock.fuzz.summary import lasting, next_steps_of, run_verdict
+    from penstock.report.conclusion import conclusion_of
+    from penstock.report.export.ci import held_by, write_ci_files
 
-    chosen = _fuzzed(scenario_from(scenario, topo=topo, openflow=openflow))
+    chosen = scenario_from(scenario, topo=topo, custom=custom, openflow=openflow)
     given = {key: value for key, value in options.items() if value not in (None, ())}
     if "invariants" in given:
         given["invariants"] = list(given["invariants"])
@@ -69,15 +67,18 @@ def fuzz_command(
     report = run_fuzz(
         with_options(chosen, **given), output, as_json=as_json, interactive=interactive, to_end=to_end
     )
+    verdict, broken = run_verdict(report), [found.finding.invariant for found in lasting(report)]
     write_ci_files(
-        junit=junit, sarif=sarif, name=chosen.name, traces=[report.trace], seconds=report.outcome.seconds
+        junit=junit,
+        sarif=sarif,
+        name=chosen.name,
+        traces=[report.trace] if broken else [],
+        held=held_by(dict.fromkeys(invariant_names(report.scenario), int(verdict.judged)), broken),
+        conclusion=conclusion_of(verdict, next_steps_of(report)),
+        covered=report.trace,
+        seconds=report.outcome.seconds,
     )
-    return FOUND if lasting(report) else STOPPED
-
-
-def _fuzzed(scenario: Scenario) -> Scenario:
-    """Return a scenario without the properties that an app alone is given for a search."""
-    return replace(scenario, properties=()) if scenario.properties is DEFAULT_PROPERTIES else scenario
+    return verdict.status
 
 
 @click.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,50 +13,86 @@ from penstock.around import scenario_at
 from penstock.errors import PenstockError
 from penstock.explore.reductions import NONE, REDUCTIONS
 from penstock.scenario import Scenario
+from penstock.suggesting import hint
+
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice  # generic only in newer versions
 
 
-def scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command what it takes to name a scenario."""
-    options = [
-        click.argument("scenario", type=click.Path(path_type=Path)),
-        click.option("--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2."),
-        click.option("--custom", metavar="FILE[:NAME]", help="A file with a Mininet Topo, as the topology."),
-        click.option(
-            "--property", "-p", "properties", multiple=True, help="A property to check; repeatable."
-        ),
-        click.option(
-            "--ping",
-            metavar="A,B",
-            multiple=True,
-            help="Have A ping B; replaces the scenario's hosts.",
-        ),
-        click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version."),
-        click.option("--order", type=click.Choice(["breadth-first", "depth-first"]), help="Order of search."),
-        click.option(
-            "--strategy",
-            "strategies",
-            metavar="NAME[:OPTION=VALUE,…]",
-            multiple=True,
-            help="A way to search less or likelier places first, as no-delay; repeatable.",
-        ),
-        click.option(
-            "--reduction",
-            "reductions",
-            type=click.Choice((*REDUCTIONS, NONE)),
-            multiple=True,
-            help="Beside sleep sets, a way to search less without missing anything; repeatable. "
-            "With none, not even sleep sets.",
-        ),
-        click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
-        click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
-        click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time."),
-        click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory."),
-        click.option("--all", "all_violations", is_flag=True, help="Go on after a violation, elsewhere."),
-        click.option("--compact", is_flag=True, help="Remember states by 64-bit fingerprints."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+class OneOf(_Choice):
+    """One of some names; of one that is unknown it is said which was perhaps meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is unknown: {hint(value, self.choices)}", param, ctx)
+
+
+_OPTIONS: Final = {
+    "topo": click.option(
+        "--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2."
+    ),
+    "custom": click.option(
+        "--custom", metavar="FILE[:NAME]", help="A file with a Mininet Topo, as the topology."
+    ),
+    "openflow": click.option("--openflow", type=OneOf(["1.0", "1.3"]), help="The OpenFlow version."),
+    "property": click.option(
+        "--property", "-p", "properties", multiple=True, help="A property to check; repeatable."
+    ),
+    "ping": click.option(
+        "--ping", metavar="A,B", multiple=True, help="Have A ping B; replaces the scenario's hosts."
+    ),
+    "order": click.option("--order", type=OneOf(["breadth-first", "depth-first"]), help="Order of search."),
+    "strategy": click.option(
+        "--strategy",
+        "strategies",
+        metavar="NAME[:OPTION=VALUE,…]",
+        multiple=True,
+        help="A way to search less or likelier places first, as no-delay; repeatable.",
+    ),
+    "reduction": click.option(
+        "--reduction",
+        "reductions",
+        type=OneOf((*REDUCTIONS, NONE)),
+        multiple=True,
+        help="Beside sleep sets, a way to search less without missing anything; repeatable. "
+        "With none, not even sleep sets.",
+    ),
+    "states": click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
+    "depth": click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
+    "seconds": click.option(
+        "--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time."
+    ),
+    "memory": click.option(
+        "--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory."
+    ),
+    "all": click.option("--all", "all_violations", is_flag=True, help="Go on after a violation, elsewhere."),
+    "compact": click.option("--compact", is_flag=True, help="Remember states by 64-bit fingerprints."),
+}
+"""What a command line can say of a scenario; each command has those that it goes by."""
+
+NETWORK: Final = ("topo", "custom", "openflow")
+"""The options about the network, which every command goes by that builds one."""
+WATCHED: Final = ("property", "ping")
+BOUNDS: Final = ("states", "seconds", "memory")
+SEARCH: Final = ("order", "strategy", "reduction", *BOUNDS, "depth", "all", "compact")
+WALK: Final = ("strategy", "seconds", "memory", "all")
+"""Walks remember no states, and `--longest` is their depth."""
+
+
+def scenario_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command what it takes to name a scenario, and these options to change it."""
+
+    def given(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed((*NETWORK, *names)):
+            command = _OPTIONS[name](command)
+        return click.argument("scenario", type=click.Path(path_type=Path))(command)
+
+    return given
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

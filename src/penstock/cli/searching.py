@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from penstock.check import Report
 from penstock.cli.output import Live, print_report, report_as_json
-from penstock.cli.scenarios import ci_options, output_options, scenario_from, scenario_options
+from penstock.cli.scenarios import (
+    SEARCH,
+    WALK,
+    WATCHED,
+    ci_options,
+    output_options,
+    scenario_from,
+    scenario_options,
+)
 from penstock.errors import PenstockError
-
-STATUS: Final = {"exhausted": 0, "violation": 1, "bounded": 3}
+from penstock.report.conclusion import conclusion_of
 
 
 @click.command()
-@scenario_options
+@scenario_options(*WATCHED, *SEARCH)
 @output_options
 @ci_options
 def check(
@@ -29,13 +36,14 @@ def check(
     from penstock.check import check as run
 
     chosen = scenario_from(scenario, **options)
+    chosen.require_properties()
     with Live(quiet=as_json) as live:
         report = run(chosen, output=output, progress=live.show)
     return _concluded(report, as_json, junit, sarif)
 
 
 @click.command()
-@scenario_options
+@scenario_options(*WATCHED, *WALK)
 @output_options
 @ci_options
 @click.option("--seed", type=int, default=1, show_default=True, help="What decides every choice.")
@@ -56,6 +64,7 @@ def walk(
     from penstock.check import walk as run
 
     chosen = scenario_from(scenario, **options)
+    chosen.require_properties()
     with Live(quiet=as_json) as live:
         report = run(chosen, seed, walks=walks, longest=longest, output=output, progress=live.show)
     return _concluded(report, as_json, junit, sarif)
@@ -71,14 +80,16 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
         name=report.scenario.name,
         traces=[finding.trace for finding in report.findings],
         held=held_by(report.outcome.exercised, [finding.property for finding in report.findings]),
+        conclusion=conclusion_of(report.verdict, report.next_steps),
+        covered=report.covered,
         seconds=report.outcome.seconds,
     )
     click.echo(report_as_json(report)) if as_json else print_report(report)
-    return STATUS[report.outcome.result]
+    return report.verdict.status
 
 
 @click.command()
-@scenario_options
+@scenario_options()
 @click.option("--after", "trace", type=click.Path(path_type=Path), help="Take the steps of this trace first.")
 @click.option("--steps", type=click.IntRange(0), help="How many of them; by default all.")
 @click.option("--host", metavar="NAME", help="Only what this host could send.")
@@ -106,7 +117,7 @@ def packets(
 
 
 @click.command()
-@scenario_options
+@scenario_options(*WATCHED)
 @click.option("--at", type=click.IntRange(0), metavar="N", help="Of a trace, where to begin: after step N.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides what goes on at random.")
 @click.option("--plain", is_flag=True, help="Line by line, as it is done without a terminal.")

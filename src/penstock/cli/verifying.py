@@ -9,34 +9,36 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 import click
 
-from penstock.cli.output import Live, ending_lines
-from penstock.cli.scenarios import ci_options, output_options, scenario_from
+from penstock.cli.output import Live, ending_lines, listed, verdict_lines
+from penstock.cli.scenarios import (
+    BOUNDS,
+    OneOf,
+    ci_options,
+    output_options,
+    scenario_from,
+    scenario_options,
+)
+from penstock.next_steps import advice
+from penstock.report.conclusion import conclusion_of
 from penstock.report.story import tell
+from penstock.verdict import Result
 from penstock.verify.options import VerifyOptions
 from penstock.verify.proof import Proof, Refutation, prove
 from penstock.verify.verification import Method
 
-STATUS: Final = {"proved": 0, "violated": 1, "bounded": 3}
-
 
 @click.command(name="verify")
-@click.argument("scenario", type=click.Path(path_type=Path))
-@click.option("--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2.")
-@click.option("--custom", metavar="FILE[:NAME]", help="A file with a Mininet Topo, as the topology.")
-@click.option("--openflow", type=click.Choice(["1.0", "1.3"]), help="The OpenFlow version.")
+@scenario_options(*BOUNDS)
 @click.option(
     "--property", "-p", "claims", multiple=True, metavar="FORMULA", help="What is to be proved; repeatable."
 )
-@click.option("--mode", type=click.Choice(get_args(Method)), help="By which reductions.")
+@click.option("--mode", type=OneOf(get_args(Method)), help="By which reductions.")
 @click.option("--fair", is_flag=True, help="What can be done for ever is done again and again.")
 @click.option("--timeouts", is_flag=True, help="Rules that have a timeout may vanish at any moment.")
-@click.option("--states", type=click.IntRange(1), help="Stop after this many states.")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time.")
-@click.option("--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory.")
 @output_options
 @ci_options
 def verify_command(
@@ -62,26 +64,29 @@ def verify_command(
     table.update({key: value for key, value in given.items() if value})
     with Live(quiet=as_json) as live:
         proof = prove(replace(chosen, verify=table), output=output, progress=live.show)
-    from penstock.report.export.ci import write_ci_files
+    from penstock.report.export.ci import held_by, write_ci_files
 
-    broken = {finding.property for finding in proof.findings}
-    bound = "; ".join(proof.bounds) if proof.result == "bounded" else ""
+    tested = {text: int(text not in proof.untested) for text in proof.methods}
     write_ci_files(
         junit=junit,
         sarif=sarif,
         name=chosen.name,
         traces=[finding.trace for finding in proof.findings],
-        held={text: bound for text in proof.methods if text not in broken},
+        held=held_by(tested, [finding.property for finding in proof.findings]),
+        conclusion=conclusion_of(proof.verdict, proof.next_steps),
+        covered=proof.covered,
         seconds=proof.seconds,
     )
     click.echo(proof_as_json(proof) if as_json else "\n".join(proof_lines(proof)))
-    return STATUS[proof.result]
+    return proof.verdict.status
 
 
 def proof_lines(proof: Proof) -> Iterator[str]:
     """Yield what a proof came to, as text."""
     for number, finding in enumerate(proof.findings, 1):
-        yield from _refutation_lines(number, finding)
+        yield from _refutation_lines(f"Violation {number}", finding)
+    for finding in proof.beyond:
+        yield from _refutation_lines("Beyond the scenario", finding)
     packets = sum(proof.classes.values())
     if packets:
         each = ", ".join(f"{count} of {host}" for host, count in proof.classes.items())
@@ -93,26 +98,19 @@ def proof_lines(proof: Proof) -> Iterator[str]:
     )
     for text, method in proof.methods.items():
         yield f"  {text}: {method}"
-    yield from _listed("Reductions, and why each was allowed:", proof.reasons)
-    yield from _listed("Taken for granted:", proof.assumptions)
+    yield from listed("Reductions, and why each was allowed:", proof.reasons)
+    yield from listed("Taken for granted:", proof.assumptions)
     yield from proof.remarks
-    match proof.result:
-        case "proved":
-            yield "Proved, for any number of packets."
-        case "violated":
-            yield f"{len(proof.findings)} violation{'s' if len(proof.findings) > 1 else ''} found."
-        case "bounded":
-            yield from _listed("Nothing found, but this is no proof:", tuple(proof.bounds))
+    if proof.verdict.result is Result.BOUNDED:
+        found = "Nothing found in the scenario's scope" if proof.beyond else "Nothing found"
+        yield from listed(f"{found}, but this is no proof:", tuple(proof.bounds))
+    else:
+        yield from verdict_lines(proof.verdict, len(proof.findings))
+    yield from advice(proof.next_steps)
 
 
-def _listed(title: str, sentences: tuple[str, ...]) -> Iterator[str]:
-    if sentences:
-        yield title
-        yield from (f"  {sentence}" for sentence in sentences)
-
-
-def _refutation_lines(number: int, finding: Refutation) -> Iterator[str]:
-    yield f"Violation {number}: {finding.property}"
+def _refutation_lines(title: str, finding: Refutation) -> Iterator[str]:
+    yield f"{title}: {finding.property}"
     yield ""
     split = len(finding.records) - finding.loop
     yield from tell(finding.records[:split])
@@ -122,11 +120,24 @@ def _refutation_lines(number: int, finding: Refutation) -> Iterator[str]:
     yield from ending_lines(finding)
 
 
+def _refutation_as_json(finding: Refutation) -> dict[str, Any]:
+    return {
+        "property": finding.property,
+        "message": finding.message,
+        "steps": len(finding.records),
+        "loop": finding.loop,
+        "confirmed": finding.confirmed,
+        "trace": None if finding.trace is None else str(finding.trace),
+        "explanation": finding.explanation.as_json(),
+    }
+
+
 def proof_as_json(proof: Proof) -> str:
     """Return what a proof came to as one JSON object."""
     options: VerifyOptions = proof.options
     found: dict[str, Any] = {
         "result": proof.result,
+        "verdict": proof.verdict.as_json(),
         "mode": options.mode,
         "fair": options.fair,
         "timeouts": options.timeouts,
@@ -135,6 +146,7 @@ def proof_as_json(proof: Proof) -> str:
         "assumptions": proof.assumptions,
         "reductions": proof.reasons,
         "remarks": proof.remarks,
+        "next_steps": [step.plain() for step in proof.next_steps],
         "covered": None if proof.covered is None else str(proof.covered),
         "classes": sum(proof.classes.values()),
         "classes_by_host": proof.classes,
@@ -143,16 +155,7 @@ def proof_as_json(proof: Proof) -> str:
         "transitions": proof.transitions,
         "seconds": round(proof.seconds, 3),
         "peak_rss_mb": proof.peak_rss_mb,
-        "violations": [
-            {
-                "property": finding.property,
-                "message": finding.message,
-                "steps": len(finding.records),
-                "loop": finding.loop,
-                "confirmed": finding.confirmed,
-                "trace": None if finding.trace is None else str(finding.trace),
-            }
-            for finding in proof.findings
-        ],
+        "violations": [_refutation_as_json(finding) for finding in proof.findings],
+        "beyond_the_scenario": [_refutation_as_json(finding) for finding in proof.beyond],
     }
     return json.dumps(found)

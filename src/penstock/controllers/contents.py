@@ -16,11 +16,16 @@ from __future__ import annotations
 import array
 import collections
 import io
+import logging
+import os
 import random
+import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
 from operator import is_
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple
+
+from penstock.symbolic.run import HOOK
 
 Constant = Callable[[Any], str | None]
 """Returns the text of a value that can never change, or None."""
@@ -53,17 +58,29 @@ class Namespace:
         """The variables that cannot change unless they are bound anew, as they were at first."""
 
 
-def parts_of(kind: type, *, ordered: bool = False) -> tuple[Part, ...]:
+class Variables:
+    """Some variables of a module or class, as part of a program's state."""
+
+    __slots__ = ("names", "owner")
+
+    def __init__(self, owner: Any, names: tuple[str, ...]) -> None:
+        self.owner, self.names = owner, names
+
+
+def parts_of(kind: type, own: Part | None = None, *, ordered: bool = False) -> tuple[Part, ...]:
     """Return the parts that the objects of a type consist of; none where they cannot be seen.
 
-    `ordered` tells whether the order of the keys of plain dictionaries counts.
+    `own` is the part of what they keep in C, if there is one besides those known here.  `ordered`
+    tells whether the order of the keys of plain dictionaries counts.
     """
-    if issubclass(kind, io.IOBase):
-        return ()
     found = [part for bases, part in _CONTAINERS if issubclass(kind, bases)][:1]
+    if own is not None:
+        found = [own]
+    elif issubclass(kind, io.IOBase):
+        return ()
     if ordered and found == [_DICT]:
         found = [_DICT_IN_ORDER]
-    if kind.__dictoffset__:
+    if kind.__dictoffset__ and not issubclass(kind, _BY_OWN_ATTRIBUTES):
         found.append(_ATTRIBUTES)
     slots = _slots_of(kind)
     if slots:
@@ -86,11 +103,13 @@ def _lay(opening: str, items: Iterable[tuple[str, Any]], closing: str, constant:
     return pieces, gaps
 
 
-def _lay_sequence(_: Any, content: Iterable[Any], constant: Constant) -> Layout:
+def lay_sequence(_: Any, content: Iterable[Any], constant: Constant) -> Layout:
+    """Lay out items in their order."""
     return _lay("[", (("", item) for item in content), "]", constant)
 
 
-def _lay_names(_: Any, content: Mapping[str, Any], constant: Constant) -> Layout:
+def lay_names(_: Any, content: Mapping[str, Any], constant: Constant) -> Layout:
+    """Lay out values by the names they have, sorted."""
     return _lay("{", ((f"{name}=", content[name]) for name in sorted(content)), "}", constant)
 
 
@@ -105,7 +124,8 @@ def _leave(_value: Any, _content: Any) -> None:
 # Dictionaries.
 
 
-def _same_dict(value: dict[Any, Any], content: dict[Any, Any]) -> bool:
+def same_dict(value: dict[Any, Any], content: dict[Any, Any]) -> bool:
+    """Tell whether a dictionary still holds the very objects of a copy, in the same order."""
     return (
         len(value) == len(content)
         and all(map(is_, dict.values(value), content.values()))
@@ -114,7 +134,9 @@ def _same_dict(value: dict[Any, Any], content: dict[Any, Any]) -> bool:
 
 
 def _write_dict(value: dict[Any, Any], content: dict[Any, Any]) -> None:
-    dict.clear(value)
+    # Its keys are compared by identity alone: what a program has put there may be followed.
+    if len(value) != len(content) or not all(map(is_, dict.keys(value), content)):
+        dict.clear(value)
     dict.update(value, content)
 
 
@@ -133,7 +155,7 @@ def _read_dict(value: dict[Any, Any]) -> dict[Any, Any]:
     return dict(dict.items(value))
 
 
-_DICT: Final = Part(_read_dict, _same_dict, _write_dict, _lay_dict)
+_DICT: Final = Part(_read_dict, same_dict, _write_dict, _lay_dict)
 
 
 def _same_ordered(value: collections.OrderedDict[Any, Any], content: dict[Any, Any]) -> bool:
@@ -159,23 +181,21 @@ _ORDERED: Final = Part(
     lambda value: dict(collections.OrderedDict.items(value)), _same_ordered, _write_ordered, _lay_ordered
 )
 
-_DICT_IN_ORDER: Final = Part(_read_dict, _same_dict, _write_dict, _lay_ordered)
+_DICT_IN_ORDER: Final = Part(_read_dict, same_dict, _write_dict, _lay_ordered)
 
 
 # Attributes, slots, variables.
 
 
 def _same_attributes(value: Any, content: dict[str, Any]) -> bool:
-    return _same_dict(value.__dict__, content)
+    return same_dict(value.__dict__, content)
 
 
 def _write_attributes(value: Any, content: dict[str, Any]) -> None:
-    attributes = value.__dict__
-    attributes.clear()
-    attributes.update(content)
+    _write_dict(value.__dict__, content)
 
 
-_ATTRIBUTES: Final = Part(lambda value: dict(value.__dict__), _same_attributes, _write_attributes, _lay_names)
+_ATTRIBUTES: Final = Part(lambda value: dict(value.__dict__), _same_attributes, _write_attributes, lay_names)
 
 _MISSING: Final = object()
 
@@ -197,7 +217,7 @@ def _slots(names: tuple[str, ...]) -> Part:
             elif hasattr(value, name):
                 object.__delattr__(value, name)
 
-    return Part(read, same, write, _lay_names)
+    return Part(read, same, write, lay_names)
 
 
 def _slots_of(kind: type) -> tuple[str, ...]:
@@ -211,9 +231,18 @@ def _slots_of(kind: type) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_machinery(name: str) -> bool:
-    """Tell whether a variable of a module or class is Python's own."""
-    return (name.startswith("__") and name.endswith("__")) or name == "_abc_impl"
+def is_machinery(name: str) -> bool:
+    """Tell whether a variable of a module or class is Python's own, or a hook of code that is followed."""
+    return name in _MACHINERY or name.startswith(HOOK)
+
+
+_MACHINERY: Final = frozenset(
+    {
+        *("__builtins__", "__cached__", "__loader__", "__spec__", "__warningregistry__", "__path__"),
+        *("__dict__", "__weakref__", "__mro__", "__abstractmethods__", "_abc_impl"),
+    }
+)
+"""Variables of modules and classes that are Python's own."""
 
 
 def _same_namespace(value: Namespace, content: dict[str, Any]) -> bool:
@@ -227,11 +256,13 @@ def _same_namespace(value: Namespace, content: dict[str, Any]) -> bool:
 
 def _write_namespace(value: Namespace, content: dict[str, Any]) -> None:
     owner, variables = value.owner, vars(value.owner)
-    for name in [name for name in variables if name not in content and not _is_machinery(name)]:
-        delattr(owner, name)
+    # A metaclass may have its own idea of what can be set: an enum's does.
+    home = type if isinstance(owner, type) else object
+    for name in [name for name in variables if name not in content and not is_machinery(name)]:
+        home.__delattr__(owner, name)
     for name, item in content.items():
-        if variables.get(name, _MISSING) is not item and not _is_machinery(name):
-            setattr(owner, name, item)
+        if variables.get(name, _MISSING) is not item and not is_machinery(name):
+            home.__setattr__(owner, name, item)
 
 
 def _lay_namespace(value: Namespace, content: dict[str, Any], constant: Constant) -> Layout:
@@ -239,7 +270,7 @@ def _lay_namespace(value: Namespace, content: dict[str, Any], constant: Constant
     changed = (
         name
         for name in sorted({*content, *constants})
-        if not _is_machinery(name) and constants.get(name, _MISSING) is not content.get(name, _MISSING)
+        if not is_machinery(name) and constants.get(name, _MISSING) is not content.get(name, _MISSING)
     )
     items = ((f"{name}=", content.get(name, "(unbound)")) for name in changed)
     return _lay(f"{{{value.owner.__name__}:", items, "}", constant)
@@ -247,6 +278,29 @@ def _lay_namespace(value: Namespace, content: dict[str, Any], constant: Constant
 
 NAMESPACE: Final = Part(
     lambda value: dict(vars(value.owner)), _same_namespace, _write_namespace, _lay_namespace
+)
+
+
+def _read_variables(value: Variables) -> dict[str, Any]:
+    held = vars(value.owner)
+    return {name: held[name] for name in value.names if name in held}
+
+
+def _write_variables(value: Variables, content: dict[str, Any]) -> None:
+    owner, held = value.owner, vars(value.owner)
+    home = type if isinstance(owner, type) else object
+    for name in value.names:
+        if name in content:
+            home.__setattr__(owner, name, content[name])
+        elif name in held:
+            home.__delattr__(owner, name)
+
+
+VARIABLES: Final = Part(
+    _read_variables,
+    lambda value, content: same_dict(_read_variables(value), content),
+    _write_variables,
+    lay_names,
 )
 
 
@@ -328,14 +382,18 @@ def _write_arguments(value: BaseException, content: tuple[Any, ...]) -> None:
     value.args = content
 
 
+def _each(bases: type | tuple[type, ...]) -> tuple[type, ...]:
+    return bases if isinstance(bases, tuple) else (bases,)
+
+
 _ATOMS: Final = (int, str, bytes, float, complex)
 
 _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
     (collections.OrderedDict, _ORDERED),
     (dict, _DICT),
-    (list, Part(list, _same_sequence, _write_list, _lay_sequence)),
+    (list, Part(list, _same_sequence, _write_list, lay_sequence)),
     (set, Part(_read_set, _same_set, _write_set, _lay_set)),
-    (collections.deque, Part(list, _same_sequence, _write_deque, _lay_sequence)),
+    (collections.deque, Part(list, _same_sequence, _write_deque, lay_sequence)),
     (
         bytearray,
         Part(bytes, lambda value, content: bool(value == content), _write_bytes, _lay_representation),
@@ -349,7 +407,7 @@ _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
             _lay_representation,
         ),
     ),
-    (tuple, Part(tuple, _always, _leave, _lay_sequence)),
+    (tuple, Part(tuple, _always, _leave, lay_sequence)),
     (frozenset, Part(frozenset, _always, _leave, _lay_set)),
     (_ATOMS, Part(_read_atom, _always, _leave, _lay_representation)),
     (
@@ -358,7 +416,7 @@ _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
             _read_cell,
             lambda value, content: _same_sequence(_read_cell(value), content),
             _write_cell,
-            _lay_sequence,
+            lay_sequence,
         ),
     ),
     (
@@ -367,7 +425,7 @@ _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
             lambda value: value.args,
             lambda value, content: value.args is content,
             _write_arguments,
-            _lay_sequence,
+            lay_sequence,
         ),
     ),
     (
@@ -381,3 +439,34 @@ _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
     ),
 )
 """The containers, the more special before the more general."""
+
+_BY_OWN_ATTRIBUTES: Final = (logging.Logger, threading.local, type(os.environ))
+"""Types whose attributes are read in a way of their own (see `c_contents`)."""
+
+_SEEN_THROUGH: Final = (
+    *(base for bases, _ in _CONTAINERS for base in _each(bases)),
+    *(types.SimpleNamespace, BaseException),
+)
+"""Types of which all can be seen."""
+
+
+def hidden_base(kind: type) -> type | None:
+    """Return the type written in C that the objects of a type are at bottom, if it may hide something."""
+    for base in kind.__mro__:
+        if issubclass(base, _SEEN_THROUGH) or base is object or base is Generic:
+            return None
+        if _is_written_in_c(base):
+            return base
+    return None
+
+
+def _is_written_in_c(kind: type) -> bool:
+    """Tell whether a type was not made by a `class` statement."""
+    return any(
+        isinstance(value, _IN_C) and getattr(value, "__objclass__", kind) is kind
+        for name, value in vars(kind).items()
+        if name not in ("__dict__", "__weakref__")
+    )
+
+
+_IN_C: Final = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)

@@ -139,9 +139,7 @@ def _load(manager: Any, apps: Sequence[str]) -> None:
             manager.load_apps([name])
         except ModuleNotFoundError as error:
             if ryu.is_ryu(name) and not ryu.source_folders():
-                raise PenstockError(
-                    f"{name} needs the sources of Ryu: run make setup to fetch them."
-                ) from None
+                raise PenstockError(ryu.missing(name)) from None
             raise PenstockError(f"{name} cannot be imported ({error}): check its name.") from None
         if name not in manager.applications_cls:
             raise PenstockError(

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from penstock.openflow.messages import OpenFlowMessage, PacketIn
 from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.space import Inputs
-from penstock.world.component import Event, Send
+from penstock.world.component import Event, Port, Send, Step
+
+
+class Given(NamedTuple):
+    """Something that happened to a program: in which of its states, and what.
+
+    `what` is for the controller to know; `message` is there if it was one, from a switch.
+    """
+
+    before: Any
+    what: Hashable
+    switch: str = ""
+    message: OpenFlowMessage | None = None
+
+
+class Perform(Protocol):
+    """Has something happen to a program, with the contents of its message followed if they are given."""
+
+    def __call__(self, given: Given, question: Question | None, inputs: Inputs, /) -> None:
+        """Have it happen."""
+        ...
 
 
 class Reaction(NamedTuple):
@@ -15,6 +36,13 @@ class Reaction(NamedTuple):
 
     sends: tuple[Send, ...]
     events: tuple[Event, ...]
+
+
+def unheard(controller: str, switch: str, message: object) -> tuple[Event, ...]:
+    """Return what properties are told of a packet that came before its switch had joined, so goes unheard."""
+    if not isinstance(message, PacketIn) or not message.tag:
+        return ()
+    return (Event("unheard", (controller, switch, message.tag)),)
 
 
 @runtime_checkable
@@ -26,14 +54,32 @@ class Answering(Protocol):
     sees_numbers: bool
     """Whether the program sees addresses as whole numbers rather than as text."""
 
+    @property
+    def steps(self) -> Mapping[Given, Any]:
+        """What has happened to the program so far, with the state that it was in afterwards."""
+        ...
+
+    def rehearse(self, state: Any) -> Perform:
+        """Bring the program into a state, and return what has things happen to it one after the other.
+
+        Nothing of what it does then is done; memory stays as it is in between.
+        """
+        ...
+
     def sources(self) -> Sequence[str]:
         """Return the source texts of the program, as far as there are any."""
+        ...
+
+    def receive(self, state: Any, port: Port, message: Any, /) -> Step:
+        """Have the program handle what a switch sent."""
         ...
 
     def hears(self, state: Any, switch: str) -> bool:
         """Tell whether the controller would take in what a switch sends."""
         ...
 
-    def pose(self, state: Any, switch: str, question: Question, inputs: Inputs) -> Reaction:
-        """Run the handler on a message whose contents are followed, and forget what it did."""
+    def pose(
+        self, state: Any, switch: str, question: Question, inputs: Inputs, *, followed: bool = True
+    ) -> Reaction:
+        """Run the handler on a message, whose contents may be followed, and forget what it did."""
         ...

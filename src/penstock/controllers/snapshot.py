@@ -17,10 +17,11 @@ Most of a program does not change from one step to the next.  A `Heap` therefore
 saw last: an object whose content is still the same shares its *entry* (content and ready-made
 text) with the snapshot before, and entering a snapshot writes only entries that differ.
 
-Classes, modules, loggers and locks are fixed points and not looked into, unless they are among
-the `namespaces`: of those the variables count, except the ones called `__like_this__`.  Of a
-function, what it closes over and its default values count, its attributes do not.  An object that
-keeps its state in C where nobody can reach it (an iterator, an open file) is left as it is, and
+Modules and classes are fixed points and not looked into, unless they are among the `namespaces`,
+of which the variables count; or a class of one of the program's `own` modules that is met on the
+way, such as one made inside a function.  Of a function, what it closes over, its default values
+and its attributes count.  What objects keep in C is read and written where Python has a way to (see
+`c_contents`); an object for which it has none (a generator, an open file) is left as it is, and
 the snapshot says so: `opaque`.
 """
 
@@ -31,19 +32,30 @@ import decimal
 import enum
 import fractions
 import functools
-import logging
 import random
 import re
 import struct
-import threading
+import sys
 import types
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Any, Final
 
-from penstock.controllers.contents import NAMESPACE, Namespace, Part, parts_of
+from penstock.controllers.c_contents import C_FIELD, IMMUTABLE, TUPLE_FIELD, c_part
+from penstock.controllers.contents import (
+    NAMESPACE,
+    VARIABLES,
+    Namespace,
+    Part,
+    Variables,
+    hidden_base,
+    lay_sequence,
+    parts_of,
+    same_dict,
+)
 
 _ATOMS: Final = frozenset(
     {int, str, bytes, float, bool, complex, type(None), range, type(Ellipsis), type(NotImplemented)}
@@ -57,31 +69,28 @@ _VALUES: Final = (
 """Types of which that is also true for what derives from them."""
 
 _FIXED: Final = (
-    type,
-    types.BuiltinFunctionType,
     types.ModuleType,
     types.CodeType,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
     types.WrapperDescriptorType,
     types.MethodDescriptorType,
-    types.MappingProxyType,
+    types.ClassMethodDescriptorType,
     types.GenericAlias,
-    logging.Logger,
-    logging.LoggerAdapter,
-    logging.Handler,
-    type(threading.Lock()),
-    type(threading.RLock()),
-    threading.local,
+    types.UnionType,
+    ContextVar,
     property,
     staticmethod,
     classmethod,
-    enum.Enum,
     re.Pattern,
+    *(C_FIELD, TUPLE_FIELD),
     struct.Struct,
     random.SystemRandom,
     type(functools.lru_cache(repr)),
 )
+
+_MARKS: Final = frozenset({"callers", "__wrapped__"})
+"""Attributes of functions that are there from the beginning and say what is called when."""
 
 Fixed = Callable[[type], bool]
 Treatment = Callable[["Walk", Any], None]
@@ -150,22 +159,30 @@ class Heap:
         namespaces: Iterable[Any] = (),
         fixed: Fixed | None = None,
         special: Mapping[type, Treatment] | None = None,
+        own: Container[str] = (),
         ordered: bool = False,
     ) -> None:
         self._ordered = ordered
+        self._own = own
+        """The names of the program's own modules."""
+        self._namespaces: dict[type, Namespace | None] = {}
+        """Classes and their variables; None for those that are not the program's, or are among the roots."""
         self._special = dict(special or {})
         self._fixed = fixed or (lambda _: False)
         self._treatments = _Treatments(self._choose)
         self._known: dict[int, Entry] = {}
         self.current: Snapshot | None = None
         """The snapshot that memory is known to be equal to."""
-        self._roots = [*roots, *(self._namespace(owner) for owner in namespaces)]
+        owners = list(namespaces)
+        self._namespaces.update((owner, None) for owner in owners if isinstance(owner, type))
+        self.roots = [*roots, *(self._namespace(owner) for owner in owners)]
 
     def take(self) -> Snapshot:
         """Return a snapshot of the program as it is."""
-        walk = Walk(self._treatments, self._known)
-        for root in self._roots:
-            walk.emit(root)
+        walk = Walk(self._treatments, self._known, self.local)
+        for root in self.roots:
+            # A function among the roots is one that is known to change, plain as it may look.
+            (_write_function if type(root) is types.FunctionType else Walk.emit)(walk, root)
             walk.out.append("\0")
         text = "".join(walk.out).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=16).digest()
@@ -187,6 +204,15 @@ class Heap:
         self._known = entered
         self.current = snapshot
 
+    def objects(self) -> list[Any]:
+        """Return the objects that are saved with the present state, and the owners of saved variables."""
+        objects = [*self.roots, *(entry[0] for entry in self._known.values())]
+        return [each.owner if isinstance(each, Namespace) else each for each in objects]
+
+    def places(self, kinds: Container[str]) -> dict[str, str]:
+        """Return where objects of certain types are first met, by the types' names, as memory is now."""
+        return places_of(self.roots, self._known, kinds)
+
     def forget(self) -> None:
         """Note that memory may hold anything now: the next `enter` writes all there is."""
         self._known = {}
@@ -199,24 +225,55 @@ class Heap:
                 return self._special[base]
         if kind in _ATOMS or issubclass(kind, _VALUES):
             return Walk.write_atom
-        if issubclass(kind, _FIXED) or self._fixed(kind):
+        if issubclass(kind, type):
+            return Walk.write_class
+        if issubclass(kind, _FIXED) or self._fixed(kind) or self._is_constant(kind):
             return Walk.write_fixed
-        for base, treatment in _OWN.items():
-            if kind is base:
-                return treatment
+        if (treatment := _OWN.get(kind)) is not None:
+            return treatment
+        if kind in IMMUTABLE:
+            return _view(IMMUTABLE[kind])
         if issubclass(kind, weakref.ref):
             return Walk.write_weak
-        parts = parts_of(kind, ordered=self._ordered)
+        return self._made_of_parts(kind)
+
+    def _is_constant(self, kind: type) -> bool:
+        """Tell whether a type is an enumeration of somebody else's."""
+        return issubclass(kind, enum.Enum) and kind.__module__ not in self._own
+
+    def _made_of_parts(self, kind: type) -> Treatment:
+        own = c_part(kind)
+        parts = parts_of(kind, own, ordered=self._ordered)
+        if not parts:
+            return Walk.write_opaque
         label = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-        return _mutable(parts, label) if parts else Walk.write_opaque
+        write = _mutable(parts, label)
+        if own is None and (hidden := hidden_base(kind)) is not None:
+            write = _partly_seen(write, hidden)
+        return write if self.local(kind) is None else _with_class(write)
+
+    def local(self, kind: type) -> Namespace | None:
+        """Return the variables of a class, if it is the program's and not among the namespaces."""
+        try:
+            return self._namespaces[kind]
+        except KeyError:
+            self._namespaces[kind] = namespace = Namespace(kind) if kind.__module__ in self._own else None
+            if namespace is not None:
+                self._note_constants(namespace)
+            return namespace
 
     def _namespace(self, owner: Any) -> Namespace:
         namespace = Namespace(owner)
-        constant = Walk(self._treatments, {}).constant
+        self._note_constants(namespace)
+        return namespace
+
+    def _note_constants(self, namespace: Namespace) -> None:
+        """Note which variables cannot change unless they are bound anew."""
+        owner = namespace.owner
+        constant = Walk(self._treatments, {}, self.local).constant
         namespace.constants = {
             name: value for name, value in vars(owner).items() if constant(value) is not None
         }
-        return namespace
 
 
 class _Treatments(dict[type, Treatment]):
@@ -233,6 +290,64 @@ class _Treatments(dict[type, Treatment]):
         return treatment
 
 
+def places_of(roots: Iterable[Any], met: Mapping[int, Entry], kinds: Container[str]) -> dict[str, str]:
+    """Return where objects of certain types are first met, as a program would write it."""
+    found: dict[str, str] = {}
+    seen: set[int] = set()
+    waiting: list[tuple[str, Any]] = [("", root) for root in roots]
+    for where, value in waiting:
+        kind = type(value)
+        if (name := f"{kind.__module__}.{kind.__qualname__}") in kinds:
+            found.setdefault(name, where)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, tuple | frozenset | types.MethodType):
+            inner = (value.__func__, value.__self__) if isinstance(value, types.MethodType) else value
+            waiting += ((where, each) for each in inner)
+        elif (entry := met.get(id(value))) is not None:
+            for content in entry[2]:
+                waiting += _named_members(_home(where, value), content)
+    return found
+
+
+def difference(before: Snapshot | None, after: Snapshot | None) -> str:
+    """Return where two snapshots of a program differ, as a program would write it; "" if nobody can tell."""
+    if before is None or after is None:
+        return ""
+    known = {id(entry[0]): entry for entry in before.entries}
+    for entry in after.entries:
+        old = known.get(id(entry[0]))
+        if old is None or old is entry:
+            continue
+        for part, now, then in zip(entry[1], entry[2], old[2], strict=True):
+            if isinstance(now, Mapping) and isinstance(then, Mapping):
+                names = [name for name in {**then, **now} if now.get(name, part) is not then.get(name, part)]
+                if names:
+                    return f"{_home(type(entry[0]).__name__, entry[0])}.{names[0]}"
+            elif now != then:
+                return f"an object of type {type(entry[0]).__name__}"
+    return ""
+
+
+def _home(where: str, value: Any) -> str:
+    """Return how what an object holds is called: by its class if it has attributes, else by where it is."""
+    if isinstance(value, Namespace | Variables):
+        return str(value.owner.__name__)
+    if hasattr(value, "__dict__") and not isinstance(value, types.FunctionType | type):
+        return type(value).__name__
+    return where
+
+
+def _named_members(where: str, content: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            yield (f"{where}.{key}" if isinstance(key, str) and key.isidentifier() else where), value
+            yield where, key
+    elif isinstance(content, list | tuple | set | frozenset):
+        yield from ((where, value) for value in content)
+
+
 def _write(entry: Entry) -> None:
     value, parts, contents, _, _ = entry
     for part, content in zip(parts, contents, strict=True):
@@ -242,9 +357,14 @@ def _write(entry: Entry) -> None:
 class Walk:
     """One walk over an object graph: gathers entries and writes the canonical text."""
 
-    __slots__ = ("known", "met", "notes", "numbers", "opaque", "out", "treatments")
+    __slots__ = ("known", "local", "met", "notes", "numbers", "opaque", "out", "treatments")
 
-    def __init__(self, treatments: _Treatments, known: Mapping[int, Entry]) -> None:
+    def __init__(
+        self,
+        treatments: _Treatments,
+        known: Mapping[int, Entry],
+        local: Callable[[type], Namespace | None],
+    ) -> None:
         self.out: list[str] = []
         """The text so far."""
         self.met: dict[int, Entry] = {}
@@ -257,6 +377,7 @@ class Walk:
         self.known = known
         """The last entries of objects, by their identities."""
         self.treatments = treatments
+        self.local = local
 
     def emit(self, value: Any) -> None:
         """Write the text of a value, and note the contents of what it is made of."""
@@ -278,8 +399,12 @@ class Walk:
             return _atom_text(value)
         if treatment is Walk.write_fixed:
             return _fixed_text(value)
+        if treatment is Walk.write_class:
+            return _fixed_text(value) if self.local(value) is None else None
         if treatment is Walk.write_function:
             return _fixed_text(value) if self._is_plain(value) else None
+        if treatment is Walk.write_builtin:
+            return _fixed_text(value) if isinstance(value.__self__, _HOMES) else None
         if treatment is Walk.write_tuple:
             texts = [self.constant(item) for item in value]
             known = [text for text in texts if text is not None]
@@ -289,6 +414,8 @@ class Walk:
     def _is_plain(self, function: types.FunctionType) -> bool:
         """Tell whether a function holds nothing that can change."""
         if function.__closure__ is not None or function.__kwdefaults__:
+            return False
+        if function.__dict__ and not function.__dict__.keys() <= _MARKS:
             return False
         return all(self.constant(value) is not None for value in function.__defaults__ or ())
 
@@ -302,9 +429,33 @@ class Walk:
         """Write the name of something that is not looked into."""
         self.out.append(_fixed_text(value))
 
+    def write_class(self, value: type) -> None:
+        """Write the name of a class, and its variables if nobody else does."""
+        self.out.append(_fixed_text(value))
+        namespace = self.local(value)
+        if namespace is not None:
+            self.emit(namespace)
+
+    def write_builtin(self, value: types.BuiltinFunctionType) -> None:
+        """Write a function written in C, with the object that it is a method of."""
+        self.out.append(_fixed_text(value))
+        if not isinstance(value.__self__, _HOMES):
+            self.emit(value.__self__)
+
+    def write_proxy(self, value: Any) -> None:
+        """Write what a weak proxy leads to."""
+        self.out.append("proxy:")
+        try:
+            self.emit(value.__repr__.__self__)
+        except ReferenceError:
+            self.out.append("dead")
+
     def write_opaque(self, value: Any) -> None:
         """Write what shows of something that cannot be looked into."""
         kind = type(value)
+        if value is sys.__stderr__ or value is sys.__stdout__ or value is sys.__stdin__:
+            self.out.append("<standard stream>")
+            return
         self.opaque.add(f"{kind.__module__}.{kind.__qualname__}")
         if self.is_new(value):
             shown = repr(value)
@@ -333,13 +484,10 @@ class Walk:
 
     def write_method(self, value: types.MethodType) -> None:
         """Write a bound method."""
-        self.out.append(f"method:{value.__func__.__qualname__}@")
+        self.out.append("method:")
+        self.emit(value.__func__)
+        self.out.append("@")
         self.emit(value.__self__)
-
-    def write_partial(self, value: functools.partial[Any]) -> None:
-        """Write a function some of whose arguments are given."""
-        self.out.append("partial:")
-        self.write_tuple((value.func, value.args, value.keywords))
 
     def write_weak(self, value: weakref.ref[Any]) -> None:
         """Write what a weak reference leads to."""
@@ -347,12 +495,10 @@ class Walk:
         self.emit(value())
 
     def write_function(self, value: types.FunctionType) -> None:
-        """Write a function with what it closes over and its default values."""
-        if self._is_plain(value):
-            self.out.append(_fixed_text(value))
-        elif self.is_new(value):
-            self.out.append(_fixed_text(value))
-            self.write_tuple((*(value.__closure__ or ()), value.__defaults__, value.__kwdefaults__))
+        """Write a function with what it closes over, its default values and its attributes."""
+        self.out.append(_fixed_text(value))
+        if not self._is_plain(value):
+            _write_function(self, value)
 
     def read(self, value: Any, parts: tuple[Part, ...], label: str) -> Entry:
         """Return the entry of an object as it is now."""
@@ -400,7 +546,7 @@ class Walk:
         constant = self.constant(value)
         if constant is not None:
             return constant
-        trial = Walk(self.treatments, self.known)
+        trial = Walk(self.treatments, self.known, self.local)
         trial.numbers = dict(self.numbers)
         trial.emit(value)
         return "".join(trial.out)
@@ -448,14 +594,80 @@ def _mutable(parts: tuple[Part, ...], label: str) -> Treatment:
     return write
 
 
+def _partly_seen(write: Treatment, hidden: type) -> Treatment:
+    """Return a treatment that also notes what is at the bottom of an object and cannot be seen."""
+    name = f"{hidden.__module__}.{hidden.__qualname__}"
+
+    def write_and_note(walk: Walk, value: Any) -> None:
+        walk.opaque.add(name)
+        write(walk, value)
+
+    return write_and_note
+
+
+def _with_class(write: Treatment) -> Treatment:
+    """Return a treatment that also writes an object's class, of which nobody else may know."""
+
+    def write_both(walk: Walk, value: Any) -> None:
+        write(walk, value)
+        walk.write_class(type(value))
+
+    return write_both
+
+
+def _view(parts: Callable[[Any], Iterable[Any]]) -> Treatment:
+    """Return the treatment of what cannot be changed itself but leads to something that can."""
+
+    def write(walk: Walk, value: Any) -> None:
+        walk.out.append(f"{type(value).__name__}:")
+        walk.write_tuple(tuple(parts(value)))
+
+    return write
+
+
+def _read_function(value: types.FunctionType) -> tuple[Any, ...]:
+    return value.__defaults__, value.__kwdefaults__, dict(value.__dict__), *(value.__closure__ or ())
+
+
+def _same_function(value: types.FunctionType, content: tuple[Any, ...]) -> bool:
+    return (
+        value.__defaults__ is content[0]
+        and value.__kwdefaults__ is content[1]
+        and same_dict(value.__dict__, content[2])
+    )
+
+
+def _write_back_function(value: types.FunctionType, content: tuple[Any, ...]) -> None:
+    value.__defaults__, value.__kwdefaults__ = content[:2]
+    value.__dict__.clear()
+    value.__dict__.update(content[2])
+
+
+def _lay_function(value: Any, content: tuple[Any, ...], constant: Callable[[Any], str | None]) -> Any:
+    names = [half for name in sorted(content[2]) for half in (name, content[2][name])]
+    return lay_sequence(value, (*content[:2], *content[3:], *names), constant)
+
+
+FUNCTION: Final = Part(_read_function, _same_function, _write_back_function, _lay_function)
+"""A function's default values, attributes and cells."""
+
+_write_function: Final = _mutable((FUNCTION,), "function")
+
+_HOMES: Final = (types.ModuleType, type, type(None))
+"""What functions written in C belong to, where they are not methods of an object."""
+
 _OWN: Final[Mapping[type, Treatment]] = {
     object: Walk.write_sentinel,
     tuple: Walk.write_tuple,
     frozenset: Walk.write_frozenset,
     types.MethodType: Walk.write_method,
     types.FunctionType: Walk.write_function,
-    functools.partial: Walk.write_partial,
+    types.BuiltinFunctionType: Walk.write_builtin,
+    types.MethodWrapperType: Walk.write_builtin,
+    weakref.ProxyType: Walk.write_proxy,
+    weakref.CallableProxyType: Walk.write_proxy,
     Namespace: _mutable((NAMESPACE,), "namespace"),
+    Variables: _mutable((VARIABLES,), "variables"),
 }
 
 

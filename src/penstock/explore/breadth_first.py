@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from penstock import stopping
 from penstock.explore.expand import EVERY
-from penstock.explore.search import PERIOD, Outcome, Search
+from penstock.explore.search import Outcome, Search
 
 
 def breadth_first(search: Search, *, sleep: bool = True) -> Outcome:
@@ -30,7 +31,7 @@ def _at_limit(search: Search, level: Iterable[int]) -> bool:
         if resting:
             search.at_rest(state)
         if found:
-            search.outcome.stopped_by = f"depth {limit}"
+            search.outcome.stopped_by = stopping.depth(limit)
     return True
 
 
@@ -40,15 +41,14 @@ def _spread_plain(search: Search) -> None:
     outcome, violated = search.outcome, search.cells.violated
     checking = search.judges_states
     level: list[tuple[int, int]] = [search.begin()]
-    countdown = PERIOD
+    countdown = 1
     while level and not _at_limit(search, (state for state, _ in level)):
         following: list[tuple[int, int]] = []
         fresh = False
         for state, key in level:
             countdown -= 1
             if not countdown:
-                countdown = PERIOD
-                search.tick()
+                countdown = search.pause()
             found, resting = expand(state)
             outcome.transitions += len(found)
             if resting:
@@ -78,15 +78,14 @@ def _spread_wary(search: Search) -> None:
     """The stored sleep set of each state that has one."""
     start, _ = search.begin()
     level: list[tuple[int, int]] = [(start, EVERY)]
-    countdown = PERIOD
+    countdown = 1
     while level and not _at_limit(search, (state for state, wanted in level if wanted == EVERY)):
         following: dict[int, int] = {}
         fresh = False
         for state, wanted in level:
             countdown -= 1
             if not countdown:
-                countdown = PERIOD
-                search.tick()
+                countdown = search.pause()
             # What woke up since this level began, by ways from other states of it, is taken at once.
             wanted |= following.pop(state, 0)
             found, resting = expand(state, asleep.get(state, 0), wanted)

@@ -28,6 +28,7 @@ from penstock.explore.inboxes import Inbox, Inboxes, appended, replaced
 from penstock.explore.interning import MASK, WIDTH
 from penstock.explore.local_steps import Local, LocalSteps
 from penstock.explore.projection import Projection, projected
+from penstock.explore.reexecution import Remembered
 from penstock.explore.tables import Entry, Group, Op, Rows, Tables, taken
 from penstock.explore.watching import Watching
 from penstock.properties.base import Property
@@ -135,6 +136,14 @@ class Cells:
     def projection(self, project: Projection) -> Callable[[int], int]:
         """Return the key of states that are the same wherever `project` makes no difference."""
         return projected(project, self.names, self._inboxes)
+
+    def remembered(self) -> list[Remembered]:
+        """Return the steps of programs under test that the search remembers."""
+        return self._local.remembered()
+
+    def has_noted(self, kind: str) -> bool:
+        """Tell whether a component noted an event of a kind in any step so far."""
+        return self._local.has_noted(kind)
 
     def size(self) -> dict[str, int]:
         """Return how many values each cell has taken, by name."""
@@ -271,7 +280,7 @@ class Cells:
         if lost:
             events = (*events, *(Event("lost", flight) for flight in lost))
         record = Record(transition, self.names[cell], at, message, tuple(sent), events, tuple(lost))
-        watching, seen = self.watching.watch(record)
+        watching, seen = self.watching.watch(record, self._local.states[cell].values[local.state])
         bit = self._bit(cell, transition)
         return (bit, after - number << WIDTH * cell, (*ops, *watching), seen, transition)
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock import stopping
 from penstock.explore.expand import EVERY
-from penstock.explore.search import PERIOD, Outcome, Search
+from penstock.explore.search import Outcome, Search
 
 
 def depth_first(search: Search, *, sleep: bool = True) -> Outcome:
@@ -29,7 +30,7 @@ def _descend_plain(search: Search) -> None:
     outcome, violated, limit = search.outcome, search.cells.violated, search.bounds.depth
     start, key = search.begin()
     checking = search.judges_states
-    countdown = PERIOD
+    countdown = 1
     found, resting = expand(start)
     outcome.transitions += len(found)
     if resting:
@@ -55,13 +56,12 @@ def _descend_plain(search: Search) -> None:
                 search.at_rest(after)
             if limit is not None and depth >= limit:
                 if found:
-                    outcome.stopped_by = f"depth {limit}"
+                    outcome.stopped_by = stopping.depth(limit)
                 continue
             outcome.transitions += len(found)
             countdown -= 1
             if not countdown:
-                countdown = PERIOD
-                search.tick()
+                countdown = search.pause()
             path.append((iter(found), after_key))
             break
         else:
@@ -76,7 +76,7 @@ def _descend_wary(search: Search) -> None:
     checking = search.judges_states
     asleep: dict[int, int] = {}
     """The stored sleep set of each state that has one."""
-    countdown = PERIOD
+    countdown = 1
     found, resting = expand(start, 0, EVERY)
     outcome.transitions += len(found)
     if resting:
@@ -113,13 +113,12 @@ def _descend_wary(search: Search) -> None:
                 search.at_rest(after)
             if limit is not None and depth >= limit:
                 if found:
-                    outcome.stopped_by = f"depth {limit}"
+                    outcome.stopped_by = stopping.depth(limit)
                 continue
             outcome.transitions += len(found)
             countdown -= 1
             if not countdown:
-                countdown = PERIOD
-                search.tick()
+                countdown = search.pause()
             path.append((iter(found), after))
             break
         else:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from penstock.controllers.watched import programs
 from penstock.explore.interning import Interned
-from penstock.world.component import Event, Port, Step, lookers
+from penstock.explore.reexecution import Remembered
+from penstock.world.component import Event, Port, Send, Step, lookers
 from penstock.world.network import ComponentRaised, Network
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, Transition
@@ -99,6 +101,51 @@ class LocalSteps:
                 raise ComponentRaised(self.names[cell], transition, error) from error
             local = self._received[key] = self._localised(cell, step, transition)
         return local
+
+    def remembered(self) -> list[Remembered]:
+        """Return the steps of programs under test that have been made, in order."""
+        found = []
+        for cell, component in enumerate(self.components):
+            if next(programs([component]), None) is not None:
+                found += [self._acted_before(*key) for key in self._acted if key[0] == cell]
+                found += [self._received_before(*key) for key in self._received if key[0] == cell]
+        return found
+
+    def _acted_before(self, cell: int, state: int, action: str) -> Remembered:
+        own: Any = self.states[cell].values[state]
+        step = self._globalised(cell, self._acted[cell, state, action])
+        return Remembered(
+            self.names[cell],
+            action,
+            lambda: self.components[cell].act(own, action)._replace(cleared=()),
+            step,
+        )
+
+    def _received_before(self, cell: int, state: int, port: Port, message: int) -> Remembered:
+        own: Any = self.states[cell].values[state]
+        sent = self.messages.values[message]
+        step = self._globalised(cell, self._received[cell, state, port, message])
+        return Remembered(
+            self.names[cell],
+            f"{sent} from {port}",
+            lambda: self.components[cell].receive(own, port, sent)._replace(cleared=()),
+            step,
+        )
+
+    def _globalised(self, cell: int, local: Local) -> Step:
+        """Return a step as its component made it, the channels that it cleared apart."""
+        ports = {channel: port for (name, port), channel in self._outlets_of(cell)}
+        sends = tuple(Send(ports[channel], self.messages.values[sent]) for channel, sent in local.sends)
+        return Step(self.states[cell].values[local.state], sends, local.events)
+
+    def _outlets_of(self, cell: int) -> list[tuple[tuple[str, Port], int]]:
+        name = self.names[cell]
+        return [(end, channel) for end, channel in self.network.outlets.items() if end[0] == name]
+
+    def has_noted(self, kind: str) -> bool:
+        """Tell whether an event of a kind happened in a step that was computed."""
+        computed = (*self._acted.values(), *self._received.values())
+        return any(event.kind == kind for local in computed for event in local.events)
 
     def _localised(self, cell: int, step: Step, transition: Transition) -> Local:
         outlets, name = self.network.outlets, self.names[cell]

@@ -11,6 +11,7 @@ from functools import partial
 from random import Random
 
 from penstock.explore.search import Outcome, Search
+from penstock.stopping import Bound, Why
 
 _LOOKS = 256
 """How many steps are taken between two looks at the clock."""
@@ -45,4 +46,4 @@ def _walk(search: Search, random: Random, longest: int, walks: int | None) -> No
             state = after
             if outcome.transitions % _LOOKS == 0:
                 search.tick()
-    outcome.stopped_by = f"{walks} walks"
+    outcome.stopped_by = Bound(f"{walks} walks", Why.WALKS, walks)

@@ -14,19 +14,27 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
+from penstock import stopping
 from penstock.errors import PenstockError
 from penstock.explore.cells import Cells
 from penstock.explore.expand import Plain, Wary, plain, wary
 from penstock.explore.interning import MASK, WIDTH, Full
-from penstock.properties.base import Property, Violated, ask
+from penstock.properties.base import Property, Undecided, Violated, ask, is_unfinished
+from penstock.properties.ending import Ending
+from penstock.reservation import Reservation
+from penstock.stopping import Bound, Why
 from penstock.world.transition import Transition
 
 Key = Callable[[int], int]
 
 PERIOD: Final = 4096
-"""How many states a search expands between two looks at the clock."""
+"""How many states a search expands between two looks at the clock, at most."""
+
+_FIRST_PERIOD: Final = 32
+_BETWEEN: Final = 0.1
+"""About how many seconds should lie between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,18 @@ class Outcome:
     violations: list[Violation] = field(default_factory=list)
     exercised: dict[str, int] = field(default_factory=dict)
     stopped_by: str = ""
+    """What stopped the search (a `Bound`), if it did not end by itself."""
     remarks: list[str] = field(default_factory=list)
+    reservations: list[Reservation] = field(default_factory=list)
+    """Why it proves nothing that nothing was found."""
+    unfinished: int = 0
+    """In how many states that nothing follows a component was still in the middle of something."""
+    cut_short: int = 0
+    """In how many such states a property does not hold, and timers are left that may put it right."""
+    undecided: dict[str, None] = field(default_factory=dict)
+    """Of what nobody can tell whether it breaks a property."""
+    left_out: list[Bound] = field(default_factory=list)
+    """What was not tried though it could matter."""
 
     @property
     def transitions_per_s(self) -> float:
@@ -71,7 +90,11 @@ class Outcome:
 
 
 class Stop(Exception):
-    """The search ends here; the text says why."""
+    """The search ends here, because of a bound."""
+
+    def __init__(self, bound: Bound) -> None:
+        super().__init__(bound)
+        self.bound = bound
 
 
 class Successors(Protocol):
@@ -128,12 +151,15 @@ class Search:
         self.outcome = Outcome()
         self.parents: dict[int, int] = {}
         self._started = time.monotonic()
+        self._period = _FIRST_PERIOD
         self._progress = progress
         self._successors = successors
         self._checked: list[tuple[int, Property, set[Hashable]]] = [
             (self._mask_of(watcher), watcher, set()) for watcher in cells.properties if watcher.reads
         ]
         self._found: set[tuple[str, str]] = set()
+        self._ending = Ending(cells.network)
+        self._ends = any(type(watcher).at_rest is not Property.at_rest for watcher in cells.properties)
 
     def _mask_of(self, watcher: Property) -> int:
         names = self.cells.names
@@ -172,6 +198,20 @@ class Search:
         outcome = self.outcome
         outcome.result, outcome.stopped_by, outcome.terminal, outcome.depth = "exhausted", "", 0, 0
 
+    def pause(self) -> int:
+        """Look at the clock and the limits; return after how many states to do so again.
+
+        A state takes microseconds to expand, or seconds: it depends on the program.
+        """
+        before = self.outcome.seconds
+        self.tick()
+        if self.outcome.seconds - before > _BETWEEN:
+            self._period = max(1, self._period // 4)
+        else:
+            self._period = min(PERIOD, self._period * 2)
+        limit = self.bounds.states
+        return self._period if limit is None else max(1, min(self._period, limit - self.outcome.states))
+
     def tick(self) -> None:
         """Look at the clock and the limits; called every so often."""
         outcome, bounds = self.outcome, self.bounds
@@ -181,11 +221,11 @@ class Search:
             outcome.exercised = self._exercised()
             self._progress(outcome)
         if bounds.states is not None and outcome.states >= bounds.states:
-            raise Stop(f"{bounds.states} states")
+            raise Stop(stopping.states(bounds.states))
         if bounds.seconds is not None and outcome.seconds >= bounds.seconds:
-            raise Stop(f"{bounds.seconds:g} seconds")
+            raise Stop(stopping.seconds(bounds.seconds))
         if bounds.memory_mb is not None and peak_rss_mb() >= bounds.memory_mb:
-            raise Stop(f"{bounds.memory_mb} MB of memory")
+            raise Stop(stopping.memory(bounds.memory_mb))
 
     def new_state(self, state: int) -> None:
         """Judge a state met for the first time by the properties that look at every state."""
@@ -206,12 +246,28 @@ class Search:
         """Judge a state in which nothing can happen by itself any more."""
         self.outcome.terminal += 1
         states = None
+        if self._ends and is_unfinished(self.cells.component_states(state)):
+            self.outcome.unfinished += 1
+            return
         for index, watcher in enumerate(self.cells.properties):
             if type(watcher).at_rest is Property.at_rest:
                 continue
             states = states or self.cells.component_states(state)
             own = self.cells.watching.state(state, index)
-            self._judge(state, watcher, partial(ask, watcher, "at_rest", own, states))
+            self._judge(state, watcher, partial(self._judge_end, watcher, own, states))
+
+    def _judge_end(self, watcher: Property, own: Any, states: dict[str, Any]) -> bool:
+        """Have a property judge the end of a run; what is wrong counts only if it really is the end."""
+        try:
+            return bool(ask(watcher, "at_rest", own, states))
+        except Undecided as undecided:
+            self.outcome.undecided[str(undecided)] = None
+            return True
+        except Violated:
+            if self._ending.stays_broken(watcher, own, states):
+                raise
+            self.outcome.cut_short += 1
+            return False
 
     def _judge(self, state: int, watcher: Property, judge: Callable[[], bool]) -> None:
         index = self.cells.properties.index(watcher)
@@ -233,7 +289,7 @@ class Search:
         self._found.add((name, message))
         self.outcome.violations.append(Violation(name, message, self.path(state)))
         if self.first_only:
-            raise Stop("the first violation")
+            raise Stop(stopping.FIRST_VIOLATION)
 
     def path(self, state: int) -> tuple[Transition, ...]:
         """Return the transitions that first led to a state."""
@@ -256,10 +312,12 @@ class Search:
         """Have states visited until all are, or something stops it; then close the books."""
         try:
             visit(self)
-        except (Stop, Full) as stop:
-            return self.finish(str(stop))
+        except Stop as stop:
+            return self.finish(stop.bound)
+        except Full as full:
+            return self.finish(Bound(str(full), Why.FULL))
         except KeyboardInterrupt:
-            return self.finish("Ctrl-C")
+            return self.finish(Bound("Ctrl-C", Why.INTERRUPTED))
         return self.finish(self.outcome.stopped_by)
 
     def finish(self, stopped_by: str = "") -> Outcome:

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.errors import PenstockError
 from penstock.explore.interning import MASK, WIDTH, Interned
 from penstock.explore.tables import Op, Ops
-from penstock.properties.base import UPHELD, Property, Violated, ask
+from penstock.properties.base import UPHELD, Property, Violated, ask, sight_of
 from penstock.world.network import Network
 from penstock.world.transition import Record
 
@@ -55,11 +55,14 @@ class Watching:
                 found.append((watcher, value.message))
         return found
 
-    def watch(self, record: Record) -> tuple[Ops, int]:
-        """Return what a step shows the properties: how their cells change, and a number for it."""
+    def watch(self, record: Record, state: Any = None) -> tuple[Ops, int]:
+        """Return what a step, and the state that it led to, show the properties.
+
+        That is how their cells change, and a number for it.
+        """
         ops, shown = [], []
         for index, watcher in enumerate(self.properties):
-            seen = ask(watcher, "see", record)
+            seen = sight_of(watcher, record, state)
             if seen is UPHELD:
                 self.exercised[index] += 1
             elif seen is not None:

@@ -54,11 +54,11 @@ from penstock.openflow.actions import (
     WriteMetadata,
 )
 from penstock.openflow.fields import BY_NAME, ETH_IPV4, ETH_IPV6, VID_PRESENT, Prerequisite
-from penstock.openflow.match import port_text
 from penstock.openflow.messages import V10, GroupType, PortConfig, PortNo
+from penstock.world.switch import drops
 from penstock.world.switch.groups import live_buckets
 from penstock.world.switch.labels import MPLS_TYPES
-from penstock.world.switch.pipeline import DEEPEST, in_order
+from penstock.world.switch.pipeline import DEEPEST, SENDERS, in_order
 from penstock.world.switch.state import SwitchState
 from penstock.world.switch.turn import Chassis, Turn
 
@@ -119,9 +119,10 @@ Exit = Leaves | GoesOn | ToController | Unfollowed
 class Part(NamedTuple):
     """Packets that an entry treats alike: those of a cube outside of some others, and their exits.
 
-    `failed` tells why nothing was sent although the entry has the packets sent somewhere, `turned_back` that
-    it has them sent out of the port that they came in by, which a switch does not do.  `ways` is how many
-    copies of a packet there are from here on; of all that a select group may choose, one.
+    `failed` tells why nothing was sent although the entry has the packets sent somewhere; `idle` the same
+    where that may be as it should: they are sent out of the port that they came in by, or flooded where
+    there is no other.  `ways` is how many copies of a packet there are from here on; of all that a select
+    group may choose, one.
     """
 
     cube: Cube
@@ -129,7 +130,7 @@ class Part(NamedTuple):
     exits: tuple[Exit, ...]
     ways: int
     failed: str = ""
-    turned_back: bool = False
+    idle: str = ""
 
 
 def _ways(exits: tuple[Exit, ...]) -> int:
@@ -234,7 +235,8 @@ class _Run:
         self._action_set = action_set
         self._exits: list[Exit] = []
         self._failed = ""
-        self._turned_back = False
+        self._idle = ""
+        self._changed = False
         self._perhaps = False
         self._depth = 0
 
@@ -253,7 +255,9 @@ class _Run:
         exits = tuple(dict.fromkeys(self._exits) if len(self._exits) > 1 else self._exits)
         if exits:
             return Part(self._cube, self._outside, exits, _ways(exits))
-        return Part(self._cube, self._outside, (), 0, self._failed, self._turned_back)
+        if self._changed and not self._idle:
+            self._failed = self._failed or drops.ONLY_CHANGED
+        return Part(self._cube, self._outside, (), 0, self._failed, self._idle)
 
     def _follow(self, instructions: tuple[Instruction, ...]) -> None:
         for instruction in instructions:
@@ -309,6 +313,7 @@ class _Run:
             self._act(action)
 
     def _act(self, action: Action) -> None:
+        self._changed = self._changed or not isinstance(action, SENDERS)
         match action:
             case Output(port, _) | Enqueue(port, _):
                 self._output(port)
@@ -393,36 +398,44 @@ class _Run:
             case PortNo.IN_PORT:
                 self._emit(self._in_port)
             case PortNo.FLOOD | PortNo.ALL:
+                before = len(self._exits)
                 for number in self._site.flooded if port == PortNo.FLOOD else self._site.state.ports:
-                    if number != self._in_port:
+                    if number in self._site.sending and number != self._in_port:
                         self._emit(number)
+                if len(self._exits) == before:
+                    self._idle = self._idle or drops.NO_OTHER_PORT
             case PortNo.TABLE:
                 raise _NotFollowed("it begins anew in table 0")
             case self._in_port:
-                self._turned_back = True
+                self._idle = self._idle or drops.ingress_port(port)
             case _:
                 self._emit(port)
 
     def _emit(self, port: int) -> None:
         if port in self._site.sending:
             self._exits.append(Leaves(port, self._writes, self._perhaps))
-        elif port not in self._site.state.ports:
-            self._failed = self._failed or f"there is no port {port_text(port)}"
-        elif port != PortNo.LOCAL:
-            self._failed = self._failed or f"port {port} is down"
+            return
+        status = self._site.state.ports.get(port)
+        if status is None:
+            why = drops.no_port(port)
+        elif status.config & PortConfig.NO_FWD:
+            why = drops.not_forwarding(port)
+        else:
+            why = drops.port_down(port)
+        self._failed = self._failed or why
 
     def _group(self, group_id: int) -> None:
         if self._depth >= DEEPEST:
             raise _NotFollowed("groups send to each other without end")
         group = self._site.state.groups.get(group_id)
         if group is None:
-            self._failed = self._failed or f"there is no group {group_id}"
+            self._failed = self._failed or drops.no_group(group_id)
             raise _Cut
         chosen = list(range(len(group.buckets)))
         if group.type in (GroupType.SELECT, GroupType.FAST_FAILOVER):
             chosen = live_buckets(Turn(self._site.chassis, self._site.state), group)
-            if not chosen:
-                self._failed = self._failed or f"group {group_id} has no live bucket"
+            if not chosen and group.buckets:
+                self._failed = self._failed or drops.no_bucket(group_id, live=True)
         if group.type == GroupType.FAST_FAILOVER:
             del chosen[1:]
         if group.type == GroupType.SELECT and self._depth and self._action_set:

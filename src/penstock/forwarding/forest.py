@@ -43,10 +43,14 @@ from penstock.forwarding.searching import Met, Outside, Search
 from penstock.forwarding.trees import Branch, Ending, Fate, Flow, Packets, Passing, Source, Touched, Tree
 from penstock.openflow.actions import Action
 from penstock.world.component import Endpoint
+from penstock.world.switch import drops
 
 MOST_HOPS: Final = 128
 MOST_COPIES: Final = 500
 """How many flows of copied packets one host's tree may have: a flood without end has no end of them."""
+
+LEADS_NOWHERE: Final = " leads nowhere"
+"""How it is told that nobody is at the other end of a port."""
 
 LOCAL: Final = field_mask(*LOCAL_FIELDS)
 """The bits of a header that travel with no packet."""
@@ -252,10 +256,14 @@ class Forest:
         flow, rule = passing.branch.flow, passing.branch.rule
         fate: Fate = "dropped"
         why = passing.part.failed
-        if passing.part.turned_back and not why and self._came_from_switch(flow):
-            why = "it is sent back where it came from, which no switch does"
+        idle = passing.part.idle
+        if idle and not why and idle != drops.NO_OTHER_PORT and self._came_from_switch(flow):
+            why = idle
         if why:
             fate = "lost"
+        elif idle:
+            # Between two hosts that is a loss; what a host sends itself has no other way to go.
+            why = idle
         elif rule is None:
             fate = "missed" if flow.via is None else "lost"
             why = f"no rule of {flow.table.place} matches it"
@@ -286,7 +294,7 @@ class Forest:
         """Follow packets over a wire."""
         peer = self.wires.get(end)
         if peer is None:
-            nowhere = f"port {end.port} leads nowhere"
+            nowhere = f"port {end.port}{LEADS_NOWHERE}"
             self._end(Ending(tree, "lost", end.node, nowhere, packets, writes, via, perhaps))
             return
         node, port = peer

@@ -17,11 +17,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
+from penstock.addresses import BROADCAST_MAC
 from penstock.errors import PenstockError
-from penstock.forwarding.header_space import Cube, cube_of, overlap
+from penstock.forwarding.forest import LEADS_NOWHERE
+from penstock.forwarding.header_space import Cube, cube_of, fields_of, overlap
 from penstock.forwarding.model import ForwardingModel, Outcome
 from penstock.openflow.fields import ETH_IPV4
 from penstock.openflow.match import ANYTHING, Match
+from penstock.world.switch.drops import LOST, MEANT, NO_OUTPUT, Ended, is_black_hole, kind_of
 
 _UNKNOWN = ("controller", "unfollowed")
 
@@ -215,14 +218,17 @@ class AllPairsReachability:
 
 @dataclass(eq=False)
 class NothingLost:
-    """No packet that a host would send another vanishes, unless a rule drops it.
+    """No packet that a host would send another vanishes, unless a rule drops it on purpose.
 
-    The packets are those of `AllPairsReachability`.  A packet that was copied on its way vanishes if no copy
-    arrives anywhere or goes to a controller; that is decided by the example found.
+    The packets are those of `AllPairsReachability`, and a black hole is what it is to searches (see
+    `world.switch.drops`): a packet that was copied on its way vanishes if a host takes in none of the
+    copies and none goes to a controller; that is decided by the example found.  With `drops = "lost"`, no
+    rule may drop them either.
     """
 
     pairs: tuple[tuple[str, str], ...]
     name: str = "NothingLost"
+    drops: str = MEANT
 
     _answers: _Answers = field(default_factory=_Answers, init=False, repr=False)
     _findings: dict[_Question, Finding] = field(default_factory=dict, init=False, repr=False)
@@ -232,7 +238,7 @@ class NothingLost:
         for question in self._answers.bring_up(model, lambda: self._questions(model)):
             self._findings.pop(question, None)
             outcomes = self._answers[question]
-            lost = next((one for one in outcomes if _vanishes(model, question.source, one)), None)
+            lost = self._lost(model, question.source, outcomes)
             if lost is not None:
                 never = reach(outcomes, question.target) == "unreached"
                 what = "does not reach" if never else "loses packets for"
@@ -244,16 +250,47 @@ class NothingLost:
         """Return the classes that could not be followed."""
         return model.remarks
 
+    def _lost(self, model: ForwardingModel, source: str, outcomes: list[Outcome]) -> Outcome | None:
+        """Return how a packet ends that is lost with all its copies, the worst of its ends; or None."""
+        known: dict[int, Outcome | None] = {}
+        for one in outcomes:
+            if _end(model, one) is Ended.KEPT or one.header in known:
+                continue
+            copies = model.trace(source, one.header)
+            ends = [_end(model, copy) for copy in copies]
+            if self.drops == LOST:
+                ends = [Ended.LOST if end is Ended.DROPPED else end for end in ends]
+            known[one.header] = None
+            if is_black_hole(ends):
+                return one if Ended.LOST not in ends else copies[ends.index(Ended.LOST)]
+        return None
+
     def _questions(self, model: ForwardingModel) -> list[_Question]:
         self._findings.clear()
         return [_Question(a, b, packets_between(model, a, b)) for a, b in self.pairs]
 
 
-def _vanishes(model: ForwardingModel, source: str, outcome: Outcome) -> bool:
-    """Tell whether the packet of an outcome is lost, and all its copies with it."""
-    if outcome.fate not in ("lost", "missed"):
-        return False
-    return all(copy.fate in ("lost", "missed", "dropped") for copy in model.trace(source, outcome.header))
+def _end(model: ForwardingModel, outcome: Outcome) -> Ended:
+    """Return what an outcome says of a packet; one that still goes on, or arrives, counts as kept."""
+    match outcome.fate:
+        case "missed":
+            return Ended.LOST
+        case "lost":
+            return Ended.LOST if not outcome.why.endswith(LEADS_NOWHERE) else Ended.ASTRAY
+        case "dropped":
+            return kind_of(outcome.why or NO_OUTPUT)
+        case "delivered" if not _is_taken(model, outcome):
+            return Ended.ASTRAY
+    return Ended.KEPT
+
+
+def _is_taken(model: ForwardingModel, outcome: Outcome) -> bool:
+    """Tell whether a host takes in a packet as it arrives there: untagged, and to its own address."""
+    host = model.hosts.get(outcome.node)
+    if host is None:
+        return True
+    fields = fields_of(outcome.at_end)
+    return not fields.get("vlan_vid") and fields.get("eth_dst") in (host.address.mac, BROADCAST_MAC)
 
 
 def packets_between(model: ForwardingModel, source: str, target: str) -> Match:

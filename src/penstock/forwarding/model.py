@@ -107,7 +107,7 @@ class Outcome(NamedTuple):
             case "loop":
                 lasting = f" {self.why}" if self.why else " for ever"
                 return f"{text} goes round{lasting} ({way} > {self.node} again)"
-            case "dropped":
+            case "dropped" if not self.why:
                 return f"{text} is dropped by a rule of {self.node} ({way})"
             case "unfollowed":
                 return f"{text} cannot be followed beyond {self.node}: {self.why} ({way})"
@@ -188,6 +188,15 @@ class ForwardingModel:
     def has(self, switch: str, table: int, priority: int, match: Match) -> bool:
         """Tell whether a table has an entry of a priority and match."""
         return self._forest.table(self._known(switch), table).find(priority, match) is not None
+
+    def overlapping(self, switch: str, table: int, priority: int, match: Match) -> list[FlowEntry]:
+        """Return the entry of a priority and match, and after it those of its priority that share packets."""
+        rules = self._forest.table(self._known(switch), table)
+        rule = rules.find(priority, match)
+        if rule is None:
+            return []
+        others = (other for other in rules.overlapping(rule.cube) if other is not rule)
+        return [rule.entry, *(other.entry for other in others if other.entry.priority == priority)]
 
     # What changes.
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.forwarding.header_space import Cube, cube_of
 from penstock.openflow.actions import Action, ApplyActions, WriteActions
-from penstock.openflow.match import Match, Term
-from penstock.world.switch.flow_table import FlowEntry
+from penstock.openflow.match import Match
+from penstock.world.switch.flow_table import FlowEntry, Order, order_of
 
 if TYPE_CHECKING:
     from penstock.forwarding.trees import Branch
@@ -34,7 +34,7 @@ class Rule:
     def __init__(self, entry: FlowEntry) -> None:
         self.entry = entry
         self.cube = cube_of(entry.match)
-        self.order: tuple[int, tuple[Term, ...]] = (-entry.priority, entry.match.terms)
+        self.order: Order = order_of(entry)
         self.branches: dict[Branch, None] = {}
 
     @property
@@ -47,7 +47,7 @@ class Rule:
         return self.order < other.order
 
 
-def _order(rule: Rule) -> tuple[int, tuple[Term, ...]]:
+def _order(rule: Rule) -> Order:
     return rule.order
 
 

@@ -14,20 +14,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from penstock.building import VERSIONS, Building
+from penstock.building import Building, spoken_by
 from penstock.controllers.native import NativeController
 from penstock.controllers.reactions import Answering
-from penstock.errors import PenstockError
-from penstock.fuzz.options import Command, FuzzOptions, command_of
+from penstock.errors import OtherVersion, PenstockError
+from penstock.fuzz.options import ALSO_INVARIANT, Command, FuzzOptions, command_of
 from penstock.fuzz.profiles import rates_of
 from penstock.fuzz.remembering import RememberingController
 from penstock.fuzz.traffic import Station, Talker
 from penstock.loading import load_object
+from penstock.openflow.messages import V10, V13
 from penstock.properties.base import Property
 from penstock.properties.registry import PROPERTIES
-from penstock.scenario import Scenario
+from penstock.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock.symbolic.discovery import Discovery, SymbolicOptions
-from penstock.tables import made_from, with_tuples
+from penstock.tables import made_from
 from penstock.world.assembly import build_network
 from penstock.world.component import Component, Endpoint
 from penstock.world.fabric import Mobility, Wire
@@ -89,6 +90,8 @@ class Setting:
 class FuzzBuilding(Building):
     """A scenario on its way to the setting of a run."""
 
+    searches = False
+
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario, asked=False)
         self._options = scenario.fuzzing()
@@ -97,17 +100,19 @@ class FuzzBuilding(Building):
     def setting(self) -> Setting:
         """Return the network and all that the fuzzer has to know of it."""
         scenario = self._scenario
-        version = self._version()
         drawing, places = self._with_spare_ports(self._with_places(self._topology()))
-        switches = {"counters": False, **scenario.switches}
-        options = made_from(SwitchOptions, {**switches, "version": version}, "switches")
-        finding = made_from(SymbolicOptions, with_tuples(scenario.symbolic), "symbolic")
         asked = self._rates.get("class_packet", 0) > 0
-        properties = tuple(map(self._property, (*scenario.properties, *self._named_properties())))
-        brains, commands = self._brains(drawing, version, followed=asked)
+        brains, commands, version = self._agreeing_brains(drawing, followed=asked)
+        # A process may ask for statistics and go by them; in process, a switch that counts nothing is faster.
+        switches = {"counters": bool(commands), **scenario.switches}
+        options = made_from(SwitchOptions, {**switches, "version": version}, "switches")
+        finding = made_from(SymbolicOptions, scenario.symbolic, "symbolic")
+        # What nobody asked for is left to the invariants, which a run has of its own.
+        given = () if scenario.properties is DEFAULT_PROPERTIES else scenario.properties
+        properties = tuple(map(self._property, (*given, *self._named_properties())))
         controllers, options = self._with_callers([*map(_remembering, brains)], options, drawing)
         # Only properties follow packets by name; nameless ones are alike, so that steps can be remembered.
-        hosts = self._makers(drawing, places, tagged=bool(properties or commands))
+        hosts = self._makers(drawing, places, named=bool(properties or commands))
         network = build_network(
             drawing,
             hosts=hosts,
@@ -154,12 +159,6 @@ class FuzzBuilding(Building):
             discovery=self._discovery(network, brains, finding) if asked else None,
         )
 
-    def _version(self) -> int:
-        version = VERSIONS.get(self._scenario.openflow)
-        if version is None:
-            raise PenstockError(f"openflow = {self._scenario.openflow!r} is unknown: use '1.0' or '1.3'.")
-        return version
-
     def _named_properties(self) -> list[Any]:
         """Return the invariants of `[fuzz]` that are properties, and not yet among the scenario's."""
         return [
@@ -168,7 +167,11 @@ class FuzzBuilding(Building):
             if given not in self._scenario.properties
             and (
                 isinstance(given, Property)
-                or (isinstance(given, str) and (given in PROPERTIES or ":" in given))
+                or (
+                    isinstance(given, str)
+                    and given != ALSO_INVARIANT
+                    and (given in PROPERTIES or ":" in given)
+                )
             )
         ]
 
@@ -186,10 +189,10 @@ class FuzzBuilding(Building):
         return drawing, tuple(places)
 
     def _makers(
-        self, drawing: Topology, places: tuple[Endpoint, ...], *, tagged: bool
+        self, drawing: Topology, places: tuple[Endpoint, ...], *, named: bool
     ) -> dict[str, HostMaker]:
         """Return what makes each host; one without a kind talks, and moves where there is room."""
-        usual: dict[str, Any] = {"tagged": tagged}
+        usual: dict[str, Any] = {"named": named}
         moving = dict(usual)
         if places:
             moving["mobility"] = Mobility(tuple(map(str, places)), moves=UNLIMITED)
@@ -200,15 +203,36 @@ class FuzzBuilding(Building):
             given = self._scenario.hosts.get(node.name, {})
             if isinstance(given, Mapping) and "kind" not in given:
                 movable = moving if node.attachment is not None and len(node.ports) == 1 else usual
-                makers[node.name] = host(Talker, **{**movable, **self._host_options(node.name, given)})
+                makers[node.name] = host(
+                    Talker, f"[hosts.{node.name}]", **{**movable, **self._host_options(node.name, given)}
+                )
             else:
                 makers[node.name] = self._host(node.name, given)
         return makers
 
     # Controllers.
 
+    def _agreeing_brains(
+        self, drawing: Topology, *, followed: bool
+    ) -> tuple[list[Component], dict[str, Command], int]:
+        """Return the controllers, the commands of those that are processes, and the version all speak.
+
+        What processes speak, their greetings say; until then it is taken to be the newest.
+        """
+        asked = self._asked_version
+        several = len(self._scenario.controllers) > 1
+        for version in (V13, V10) if asked is None and several else (asked,):
+            try:
+                brains, commands = self._brains(drawing, version, followed=followed)
+            except OtherVersion as error:
+                if version == V13 and asked is None and V10 in error.spoken:
+                    continue
+                raise
+            break
+        return brains, commands, version or spoken_by(brains[0])
+
     def _brains(
-        self, drawing: Topology, version: int, *, followed: bool
+        self, drawing: Topology, version: int | None, *, followed: bool
     ) -> tuple[list[Component], dict[str, Command]]:
         """Return the controllers, and the commands of those that are processes."""
         brains: list[Component] = []
@@ -226,6 +250,7 @@ class FuzzBuilding(Building):
                 brains.append(RemoteController(name))
             else:
                 alone = Building(replace(self._scenario, controller=table, controllers={}), asked=followed)
+                alone.searches = False
                 brains.append(alone.program(drawing, version, followed=followed, name=name))
         return brains, commands
 
@@ -307,7 +332,9 @@ def _act_alone(
     found = []
     for made in components[:-1]:
         quiet = made.name in talkers or (
-            isinstance(made, Switch) and options.reorder == "none" and not options.expiries
+            isinstance(made, Switch)
+            and options.reorder == "none"
+            and not (options.expiries or options.overruns or options.overlaps)
         )
         if not quiet:
             found.append(made.name)

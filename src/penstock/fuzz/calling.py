@@ -35,4 +35,4 @@ async def open_to_callers(stage: Stage) -> AsyncIterator[dict[str, str]]:
             for switch, address in stage.setting.options.listen.items()
         }
     finally:
-        await listening.close()
+        listening.close()

@@ -11,24 +11,31 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from penstock.errors import PenstockError
+from penstock.controllers import origins
+from penstock.errors import OtherVersion, PenstockError
 from penstock.fuzz.building import Setting, build_setting
+from penstock.fuzz.controller_errors import SETTLING_MS, ControllerErrors
+from penstock.fuzz.deliveries import Deliveries
 from penstock.fuzz.generator import Generator
 from penstock.fuzz.inputs import Check, Fault, Input, Wait
-from penstock.fuzz.judging import Finding, Invariant, Mishaps, Properties
+from penstock.fuzz.judging import Finding, Invariant, Mishaps, Patient, Properties
 from penstock.fuzz.recorder import Recorder
 from penstock.fuzz.scripted import ScriptedInputs, Source
 from penstock.fuzz.stage import Stage
 from penstock.fuzz.virtual import VirtualStage
+from penstock.openflow.messages import V10
 from penstock.scenario import Scenario
+from penstock.stopping import Bound, Why
 from penstock.trace import TraceWriter
 
 _GARBAGE: Final = 200_000
@@ -61,11 +68,17 @@ class Outcome:
     internal: int = 0
     seconds: float = 0.0
     findings: list[Found] = field(default_factory=list)
+    undecided: list[Found] = field(default_factory=list)
+    """What was wrong when the run ended, and had not lasted long enough to count."""
     by_verb: Counter[str] = field(default_factory=Counter)
     unanswered: int = 0
     """How many inputs were not answered in time."""
     remarks: list[str] = field(default_factory=list)
     """What could not be judged."""
+    reasons: list[Bound] = field(default_factory=list)
+    """Why hardly anything was judged, where no packet arrived."""
+    judged: bool = True
+    """Whether there was something to judge."""
     stopped_by: str = ""
     """What ended the run, to follow "stopped by"; empty while it goes on."""
 
@@ -85,9 +98,10 @@ class Fuzzing:
         self.outcome = Outcome()
         self.mishaps = Mishaps(stage.setting.network)
         self.invariants: list[Invariant] = [self.mishaps, *invariants]
+        self.deliveries = Deliveries(stage.setting)
         self.stopping = False
         """Set it to have the run stop before the next input."""
-        stage.observers += [invariant.observe for invariant in self.invariants]
+        stage.observers += [*(invariant.observe for invariant in self.invariants), self.deliveries.observe]
 
     async def run(self, progress: Progress | None = None, *, until: int | None = None) -> Outcome:
         """Go on until the end of the run, or until so many inputs in all, or until somebody stops it."""
@@ -104,16 +118,18 @@ class Fuzzing:
     def _end(self) -> str:
         """Return why the run is over, or nothing."""
         if self.stopping:
-            return "the user"
+            return Bound("the user", Why.INTERRUPTED)
         if self.outcome.stopped_by:
             return self.outcome.stopped_by
         if self.generator.is_over:
-            return "the end of its inputs"
+            return Bound("the end of its inputs", Why.INPUTS)
         if self.options.events is not None and self.outcome.inputs >= self.options.events:
-            return "the number of events"
+            return Bound("the number of events", Why.EVENTS, self.options.events)
         if self.options.seconds is not None and self.outcome.seconds >= self.options.seconds:
-            return "the time limit"
-        return "" if self._has_room() else "the size of the trace"
+            return Bound("the time limit", Why.SECONDS, self.options.seconds)
+        return (
+            "" if self._has_room() else Bound("the size of the trace", Why.TRACE_SIZE, self.options.trace_mb)
+        )
 
     def _has_room(self) -> bool:
         """Tell whether the trace may grow further."""
@@ -159,9 +175,7 @@ class Fuzzing:
         now, news = self.stage.now(), []
         for invariant in self.invariants:
             for finding in invariant.check(now, at_rest=at_rest):
-                step = self.stage.recorder.finding(
-                    finding.verdict, finding.invariant, finding.message, now, persistent=finding.persistent
-                )
+                step = self.stage.recorder.finding(finding, now)
                 news.append(Found(finding, step, now, self.outcome.inputs))
         self.outcome.findings += news
         return news
@@ -171,7 +185,7 @@ class Fuzzing:
         crashed, hung = self.mishaps.crashed, self.mishaps.hung
         self.mishaps.crashed, self.mishaps.hung = [], []
         if self.options.after_crash == "stop":
-            self.outcome.stopped_by = "a crash of the controller"
+            self.outcome.stopped_by = Bound("a crash of the controller", Why.CRASH)
             return
         again = {*hung, *(crashed if self.options.after_crash == "restart" else ())}
         up = self.stage.possible().controllers_up()
@@ -184,12 +198,48 @@ class Fuzzing:
         # What has filled the trace would go on to do so.
         rested = self._has_room() and await self.stage.quiesce(self.options.settle_ms)
         self.check(at_rest=rested and self._is_at_rest())
+        await self._hear_controllers_out()
+        self._tell_repetitions()
+        self._note_undecided()
+        self._conclude_deliveries()
         self.outcome.internal = self.stage.recorder.internal
         self.outcome.unanswered = len(self.stage.unanswered)
         told = (remark for invariant in self.invariants for remark in invariant.remarks())
         self.outcome.remarks = list(dict.fromkeys(told))
         self.stage.recorder.flush()
         return self.outcome
+
+    @property
+    def _readers(self) -> list[ControllerErrors]:
+        return [invariant for invariant in self.invariants if isinstance(invariant, ControllerErrors)]
+
+    async def _hear_controllers_out(self) -> None:
+        """Let a controller that is printing an error come to its end."""
+        if any(reader.is_undecided for reader in self._readers):
+            await self.stage.wait(SETTLING_MS)
+            self.check()
+
+    def _tell_repetitions(self) -> None:
+        """Record how often errors came that were told once."""
+        now = self.stage.now()
+        for finding in (finding for reader in self._readers for finding in reader.repeated()):
+            step = self.stage.recorder.finding(finding, now)
+            self.outcome.findings.append(Found(finding, step, now, self.outcome.inputs))
+
+    def _conclude_deliveries(self) -> None:
+        """Note why nothing arrived; a run that sends nothing was perhaps given no packets on purpose."""
+        deliveries = self.deliveries
+        self.outcome.reasons = deliveries.reasons(self.stage.now())
+        on_purpose = bool(self.options.inputs) and not deliveries.something_was_sent
+        self.outcome.judged = deliveries.arrived or on_purpose
+
+    def _note_undecided(self) -> None:
+        now, patient = self.stage.now(), (each for each in self.invariants if isinstance(each, Patient))
+        self.outcome.undecided = [
+            Found(finding, self.stage.recorder.step, now, self.outcome.inputs)
+            for invariant in patient
+            for finding in invariant.undecided()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +266,35 @@ async def fuzz(
 ) -> Report:
     """Fuzz a scenario from its beginning to its end; `conduct` has the run go on, and may do more.
 
-    `conclude` is called when all is over, also if the run was broken off.
+    `conclude` is called when all is over, also if the run was broken off.  A controller that is a process
+    says in its greeting which version of OpenFlow it speaks; where nobody asked for another, that is used.
     """
+    go = partial(_fuzz, output=output, invariants=invariants, conduct=conduct, conclude=conclude)
+    if scenario.openflow is not None or not _has_processes(scenario):
+        return await go(scenario)
+    try:
+        return await go(replace(scenario, openflow="1.3"), provisional=True)
+    except OtherVersion as error:
+        if V10 not in error.spoken:
+            raise
+    return await go(replace(scenario, openflow="1.0"))
+
+
+def _has_processes(scenario: Scenario) -> bool:
+    tables = scenario.controllers.values() or (scenario.controller,)
+    return any(isinstance(table, Mapping) and "cmd" in table for table in tables)
+
+
+async def _fuzz(
+    scenario: Scenario,
+    output: Path,
+    *,
+    invariants: InvariantMaker | None,
+    conduct: Conductor | None,
+    conclude: Callable[[Report], object] | None,
+    provisional: bool = False,
+) -> Report:
+    """Fuzz a scenario; a `provisional` run leaves nothing behind if the controller speaks another version."""
     setting = build_setting(scenario)
     folder = run_folder(output, scenario)
     stage = stage_of(setting, folder)
@@ -229,19 +306,26 @@ async def fuzz(
     thresholds = gc.get_threshold()
     # The values that runs are made of hardly ever refer to each other in circles.
     gc.set_threshold(_GARBAGE, *thresholds[1:])
+    discarded = False
     try:
-        await stage.open()
-        for each in watched:
-            each.begin()
-        async with _callers(stage):
-            await (conduct(fuzzing) if conduct is not None else fuzzing.run())
-            await fuzzing.finish()
+        with origins.recorded(returns=False):
+            await stage.open()
+            for each in watched:
+                each.begin()
+            async with _callers(stage):
+                await (conduct(fuzzing) if conduct is not None else fuzzing.run())
+                await fuzzing.finish()
+    except OtherVersion:
+        discarded = provisional
+        raise
     finally:
         gc.set_threshold(*thresholds)
         await stage.close()
         stage.recorder.close()
         report = Report(scenario, fuzzing.outcome, folder)
-        if conclude is not None:
+        if discarded:
+            shutil.rmtree(folder, ignore_errors=True)
+        elif conclude is not None:
             conclude(report)
     return report
 

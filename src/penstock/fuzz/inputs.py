@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.errors import PenstockError
+from penstock.suggesting import hint
 from penstock.world.component import Endpoint
 
 FAULTS: Final = ("fail", "recover", "crash", "restart", "disconnect", "reconnect", "partition", "heal")
@@ -270,7 +271,8 @@ def input_of(text: str) -> Input:
     """Return the input that a text means."""
     verb, *words = text.split()[:8] or [""]
     if verb not in _READERS:
-        raise PenstockError(f"{text[:80]!r} is no input: begin with one of {', '.join(VERBS)}.")
+        otherwise = f"begin with one of {', '.join(VERBS)}."
+        raise PenstockError(f"{text[:80]!r} is no input: {hint(verb, VERBS, otherwise)}")
     example, read = _READERS[verb]
     try:
         return read(*words)

@@ -10,9 +10,10 @@ breath until that is decided.
 | invariant | what it claims to be wrong |
 | --- | --- |
 | `LoopFreedom` | a class of packets comes back to where it was, as it was |
-| `BlackHoleFreedom` | packets for another host are lost, though there is a way and no rule drops them |
+| `BlackHoleFreedom` | packets for another host are lost, though there is a way: `world.switch.drops` |
 | `AllPairsReachability` | nothing for another host arrives, though there is a way |
 | `Isolation` | packets get where they must not, see its table `{from, to, match}` |
+| `NoAmbiguousRules` | a packet meets two rules of one priority that do different things |
 | `TablesAsOrdered` | a switch lacks a rule that it was ordered to have |
 | `ControllerLiveness` | a controller ended by itself, or does not answer |
 
@@ -23,8 +24,8 @@ there connect them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import networkx as nx
@@ -42,19 +43,32 @@ from penstock.forwarding.invariants import Finding as Fact
 from penstock.forwarding.invariants import Invariant as ForwardingInvariant
 from penstock.forwarding.model import ForwardingModel
 from penstock.fuzz.building import Setting
+from penstock.fuzz.controller_errors import ControllerErrors
 from penstock.fuzz.judging import HEALED, Finding, Invariant
 from penstock.fuzz.orders import TablesAsOrdered
+from penstock.fuzz.overlaps import AmbiguousRules
 from penstock.fuzz.stage import Stage
-from penstock.loading import explained, load_object
+from penstock.loading import load_object
 from penstock.properties.base import Property
 from penstock.properties.registry import PROPERTIES
+from penstock.scenario import DEFAULT_PROPERTIES, Scenario
+from penstock.suggesting import hint
 from penstock.tables import refuse_unknown
+from penstock.users_code import explained
 from penstock.world.hosts import Host
 from penstock.world.signals import FABRIC
+from penstock.world.switch.drops import given_drops
 from penstock.world.transition import Record
 from penstock.world.world import World
 
-DEFAULT: Final = ("LoopFreedom", "BlackHoleFreedom", "TablesAsOrdered", "ControllerLiveness")
+DEFAULT: Final = (
+    "LoopFreedom",
+    "BlackHoleFreedom",
+    "NoAmbiguousRules",
+    "TablesAsOrdered",
+    "ControllerLiveness",
+    "ControllerErrors",
+)
 
 MOST_HOSTS: Final = 100
 """With more hosts than this, pairs of them are too many to be judged after each input."""
@@ -76,6 +90,10 @@ class Claims(Protocol):
         """Return what is wrong now: sentences, each under a name that stays while it lasts."""
         ...
 
+    def rules(self, claim: str, /) -> tuple[str, ...]:
+        """Return the rules behind a claim that stands, each after the name of its switch."""
+        ...
+
     def remarks(self) -> tuple[str, ...]:
         """Return what could not be judged, in sentences."""
         ...
@@ -83,10 +101,12 @@ class Claims(Protocol):
 
 @dataclass(slots=True)
 class _Open:
-    """A claim that stands: what it says, and what the clock of patience showed when it came up."""
+    """A claim that stands: what it says, when it came up, and what the clock of patience showed then."""
 
     message: str
+    began: int
     since: int
+    rules: tuple[str, ...] = ()
     lasting: bool = False
 
 
@@ -146,7 +166,10 @@ class Lasting:
         healed = [self._open.pop(key) for key in [*self._open] if key not in claims]
         new = [key for key in claims if key not in self._open]
         for key in new:
-            self._open[key] = _Open(claims[key], passed, lasting=not self._threshold)
+            self._open[key] = _Open("", now, passed, lasting=not self._threshold)
+        for key, claim in self._open.items():
+            # What is wrong may have come to be wrong in another way since; what counts is how it is now.
+            claim.message, claim.rules = claims[key], self.source.rules(key)
         lasting = [
             claim
             for claim in self._open.values()
@@ -155,20 +178,37 @@ class Lasting:
         for claim in lasting:
             claim.lasting = True
         return [
-            *self._told([claims[key] for key in new], persistent=not self._threshold),
-            *self._told([claim.message for claim in lasting], persistent=True),
-            *self._told([claim.message for claim in healed if not claim.lasting], verdict=HEALED),
-            *self._told(
-                [claim.message for claim in healed if claim.lasting], verdict=HEALED, persistent=True
-            ),
+            *self._told([self._open[key] for key in new], persistent=not self._threshold),
+            *self._told(lasting, persistent=True),
+            *self._told([claim for claim in healed if not claim.lasting], verdict=HEALED),
+            *self._told([claim for claim in healed if claim.lasting], verdict=HEALED, persistent=True),
         ]
 
-    def _told(self, messages: list[str], **details: Any) -> list[Finding]:
+    def _told(self, claims: list[_Open], **details: Any) -> list[Finding]:
         """Return findings, the first few one by one and the rest by their number."""
-        more = len(messages) - _MOST_TOLD
-        if more > 0:
-            messages = [*messages[: _MOST_TOLD - 1], f"{messages[_MOST_TOLD - 1]} (and {more} more)"]
-        return [Finding(self.source.name, message, **details) for message in messages]
+        is_over = details.get("verdict") == HEALED
+        found = [
+            Finding(
+                self.source.name,
+                claim.message,
+                rules=claim.rules,
+                since=claim.began if is_over else None,
+                **details,
+            )
+            for claim in claims[:_MOST_TOLD]
+        ]
+        if more := len(claims) - len(found):
+            # Of those that are told by their number, the one that came up first says how long they stood.
+            since = min(claim.began for claim in claims[len(found) - 1 :]) if is_over else None
+            message = f"{found[-1].message} (and {more} more)"
+            found[-1] = replace(found[-1], message=message, since=since, times=more + 1)
+        return found
+
+    def undecided(self) -> Iterator[Finding]:
+        """Yield what is wrong when the run is over, and has not lasted long enough to count."""
+        for claim in self._open.values():
+            if not claim.lasting:
+                yield Finding(self.source.name, claim.message, rules=claim.rules, since=claim.began)
 
 
 class Wires:
@@ -211,6 +251,7 @@ class Forwarding:
         self.name = name
         self._follower, self._judge, self._keep = follower, judge, keep
         self._remarks = remarks
+        self._facts: dict[str, Fact] = {}
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is not judged: some hosts, or packets that the model does not follow."""
@@ -221,8 +262,13 @@ class Forwarding:
 
     def claims(self) -> Mapping[str, str]:
         """Return what is wrong with the tables as they are now."""
-        found = self._judge.check(self._follower.model)
-        return {fact.key: fact.message for fact in found if self._keep(fact)}
+        self._facts = {fact.key: fact for fact in self._judge.check(self._follower.model) if self._keep(fact)}
+        return {key: fact.message for key, fact in self._facts.items()}
+
+    def rules(self, claim: str) -> tuple[str, ...]:
+        """Return the rules that the packets meet which a claim is about."""
+        outcome = self._facts[claim].outcome
+        return () if outcome is None else tuple(f"{step.switch} {step.rule}" for step in outcome.path)
 
 
 class ControllerLiveness:
@@ -274,15 +320,22 @@ class Making:
             case "ControllerLiveness":
                 refuse_unknown(options, (), name)
                 return ControllerLiveness(self._stage)
+            case "ControllerErrors":
+                refuse_unknown(options, (), name)
+                return ControllerErrors(self._stage)
             case "TablesAsOrdered":
                 refuse_unknown(options, (), name)
                 return self._lasting(TablesAsOrdered(self._stage.world))
+            case "NoAmbiguousRules":
+                refuse_unknown(options, (), name)
+                return self._lasting(AmbiguousRules(self._stage.world, self._follower))
             case "LoopFreedom":
                 refuse_unknown(options, (), name)
                 return self._forwarding(LoopFreedom(), name)
             case "BlackHoleFreedom":
-                refuse_unknown(options, (), name)
-                return self._forwarding(NothingLost(self._pairs()), name, self._is_connected)
+                refuse_unknown(options, ("drops",), name)
+                lost = NothingLost(self._pairs(), drops=given_drops(options, name))
+                return self._forwarding(lost, name, self._is_connected)
             case "AllPairsReachability":
                 refuse_unknown(options, (), name)
                 return self._forwarding(AllPairsReachability(self._pairs()), name, self._is_connected)
@@ -293,9 +346,11 @@ class Making:
                 refuse_unknown(options, ("over",), "invariants")
                 return self._forwarding(self._users_own(name), name)
             case _:
+                known = (*DEFAULT, *_OTHERS)
+                otherwise = f"use {', '.join(known)}, a property, or "
+                otherwise += '{name = "file.py:function", over = "forwarding"}.'
                 raise PenstockError(
-                    f"There is no invariant {name!r}: use {', '.join((*DEFAULT, *_OTHERS))}, a property, or "
-                    '{name = "file.py:function", over = "forwarding"}.'
+                    f"There is no invariant {name!r}: {hint(name, (*known, *PROPERTIES), otherwise)}"
                 )
 
     def _users_own(self, name: str) -> Judged:
@@ -310,8 +365,7 @@ class Making:
             except PenstockError:
                 raise
             except Exception as error:
-                path = self._setting.scenario.folder / name.rpartition(":")[0]
-                raise PenstockError(f"The invariant {name} failed: {explained(error, path)}.") from error
+                raise PenstockError(f"The invariant {name} raised {explained(error)}.") from error
 
         return Judged(judge, name)
 
@@ -363,6 +417,17 @@ def _is_property(given: Any) -> bool:
     if isinstance(given, str):
         return given not in (*DEFAULT, *_OTHERS) and (given in PROPERTIES or ":" in given)
     return isinstance(given, Property)
+
+
+def invariant_names(scenario: Scenario) -> list[str]:
+    """Return what a run judges, by name: the invariants, and the properties that the scenario names."""
+    given = scenario.fuzzing().invariants or DEFAULT
+    properties = () if scenario.properties is DEFAULT_PROPERTIES else scenario.properties
+    names = [
+        str(each.get("name")) if isinstance(each, Mapping) else each if isinstance(each, str) else each.name
+        for each in (*given, *properties)
+    ]
+    return list(dict.fromkeys([*names, "ControllerCrash", "ControllerHang"]))
 
 
 def invariants_of(stage: Stage) -> Sequence[Invariant]:

@@ -9,9 +9,9 @@ watched no further; those that judge a network at rest do so when a check finds 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 from penstock.properties.base import UPHELD, Property, Violated
 from penstock.properties.controllers import ControllerCrash, ControllerHang
@@ -22,11 +22,12 @@ from penstock.world.world import World
 
 VIOLATED: Final = "violated"
 HEALED: Final = "healed"
+REPEATED: Final = "repeated"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something an invariant has to say: that it is violated, or that it holds again.
+    """Something an invariant has to say: that it is violated, or holds again, or how often it was violated.
 
     `persistent` is a violation that lasts, and its end.
     """
@@ -35,6 +36,14 @@ class Finding:
     message: str
     persistent: bool = False
     verdict: str = VIOLATED
+    rules: tuple[str, ...] = ()
+    """The rules that the packets it speaks of meet, each after the name of its switch."""
+    since: int | None = None
+    """Of what holds again or was repeated, when it was first found, in milliseconds."""
+    last: int | None = None
+    """Of what was repeated, when it was last found."""
+    times: int = 1
+    """How often it was found, or how many alike there are."""
 
 
 class Invariant(Protocol):
@@ -55,6 +64,15 @@ class Invariant(Protocol):
 
     def remarks(self) -> tuple[str, ...]:
         """Return what could not be judged, in sentences."""
+        ...
+
+
+@runtime_checkable
+class Patient(Protocol):
+    """An invariant that waits before a violation counts."""
+
+    def undecided(self) -> Iterable[Finding]:
+        """Return what is wrong now and does not count yet; `since` says from when on."""
         ...
 
 

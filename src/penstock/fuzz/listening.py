@@ -102,14 +102,15 @@ class Listening:
         self._servers.append(server)
         return target
 
-    async def close(self) -> None:
-        """Listen no more and hang up on whoever has called."""
+    def close(self) -> None:
+        """Listen no more and hang up on whoever has called.
+
+        Nobody is waited for: a caller who does not read what he asked for would never be gone.
+        """
         for server in self._servers:
             server.close()
         for call in [call for calls in self._waiting.values() for call in calls] + [*self._served.values()]:
             call.close("the network is closed")
-        for server in self._servers:
-            await server.wait_closed()
         for path in self._sockets:
             with contextlib.suppress(FileNotFoundError):
                 path.unlink()

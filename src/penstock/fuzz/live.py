@@ -27,6 +27,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -36,13 +37,13 @@ from penstock.controllers.tcp.outside import Outside, Remote
 from penstock.controllers.tcp.process import Program
 from penstock.controllers.tcp.session import Patience
 from penstock.controllers.tcp.tls import tls_of
-from penstock.errors import PenstockError
+from penstock.errors import OtherVersion, PenstockError
 from penstock.fuzz.building import Setting
 from penstock.fuzz.inputs import Fault, InjectFrame, Input, SendPacket
 from penstock.fuzz.recorder import Recorder
 from penstock.fuzz.stage import Stage
 from penstock.fuzz.virtual import STEPS_PER_MS
-from penstock.openflow.messages import FeaturesReply, OpenFlowMessage
+from penstock.openflow.messages import VERSIONS, FeaturesReply, OpenFlowMessage
 from penstock.world.component import Endpoint
 from penstock.world.signals import FABRIC
 from penstock.world.transition import DELIVER, Record
@@ -69,6 +70,9 @@ _HOPS: Final = 4
 
 _MOST_WAITING: Final = 500
 """How many messages may wait in a session before the controller is not listened to for a while."""
+
+LINES_PER_S: Final = 1000
+"""How many lines of what a controller prints the trace takes in a second; its log has all of them."""
 
 _RECONNECT_S: Final = 1.0
 _SETTLING_MS: Final = 3000
@@ -136,6 +140,8 @@ class LiveStage(Stage):
         self._expected: set[str] = set()
         """The sessions whose wires an input is about to mend."""
         self._closing = False
+        self._printing: dict[str, tuple[int, int]] = {}
+        """In which second each controller last printed something, and how many lines it has in it."""
 
     @property
     def answered(self) -> int:
@@ -184,6 +190,7 @@ class LiveStage(Stage):
                 if not all(answer.done() for answer in answers):
                     return False
             if await self._outside.rest(_QUIET_S) and self._changes == before and self.courier.is_idle:
+                self._outside.read_log_files()
                 return True
         return False
 
@@ -255,6 +262,7 @@ class LiveStage(Stage):
             if self._pumping is None:
                 self._guarded(self._pump)
             self._outside.answers.expire()
+            self._outside.read_log_files()
             self._guarded(self.recorder.flush)
 
     def _raise_failure(self) -> None:
@@ -293,6 +301,7 @@ class LiveStage(Stage):
                 raise PenstockError(self.deaths[0])
             for line in waiting:
                 process = self._processes[line.controller]
+                self._expect_version(line)
                 if line.failures >= _ATTEMPTS:
                     # It may have hung up because it is ending, which is then the better story.
                     await asyncio.sleep(_QUIET_S)
@@ -311,6 +320,16 @@ class LiveStage(Stage):
                     )
                 )
             await asyncio.sleep(_QUIET_S)
+
+    def _expect_version(self, line: Line) -> None:
+        """Give up on a controller that has greeted with other versions than the switches speak."""
+        greeting, version = line.greeting, self.setting.version
+        if greeting is not None and not greeting.offers(version):
+            process = self._processes[line.controller]
+            raise OtherVersion(
+                process.story(f"{line.reason}, when {line.switch} connected to port {process.port}"),
+                frozenset(spoken for spoken in VERSIONS.values() if greeting.offers(spoken)),
+            )
 
     async def close(self) -> None:
         """Hang up and end all controllers."""
@@ -512,8 +531,24 @@ class LiveStage(Stage):
         self._guarded(lambda: self._cut(line))
         self.logged(line.controller, f"{line.name}: the controller {line.reason}")
 
+    def printed(self, controller: str, text: str) -> None:
+        """Write down what a controller printed, and tell it to whoever reads logs."""
+        self._guarded(partial(self._take_down, controller, text))
+
+    def _take_down(self, controller: str, text: str) -> None:
+        now = self.now()
+        second, lines = self._printing.get(controller, (-1, 0))
+        lines = lines + 1 if second == now // 1000 else 1
+        self._printing[controller] = now // 1000, lines
+        if lines <= LINES_PER_S:
+            self.recorder.log(controller, text, now)
+        elif lines == LINES_PER_S + 1:
+            self.recorder.log(controller, f"… (it prints more than {LINES_PER_S:,} lines a second)", now)
+        for hear in self.log_observers:
+            hear(controller, text)
+
     def logged(self, controller: str, text: str) -> None:
-        """Write down what a controller printed."""
+        """Write down what there is to say of a controller."""
         self._guarded(lambda: self.recorder.log(controller, text, self.now()))
 
     def ended(self, controller: str) -> None:
@@ -547,4 +582,4 @@ def _remote(setting: Setting, name: str, listening_s: float) -> Remote:
     command, folder = setting.commands[name], setting.scenario.folder
     cwd = folder / command.cwd if command.cwd is not None else folder
     program = Program(name, tuple(command.cmd), command.port, cwd, command.env, listening_s)
-    return Remote(program, tls_of(command.tls, folder))
+    return Remote(program, tls_of(command.tls, folder), tuple(cwd / file for file in command.log_files))

@@ -21,12 +21,11 @@ have to be asked for, because they need a controller that runs in process and a 
 
 from __future__ import annotations
 
-import difflib
-import math
 from collections.abc import Mapping
 from typing import Final
 
 from penstock.errors import PenstockError
+from penstock.suggesting import hint
 
 KINDS: Final[Mapping[str, str]] = {
     "link_failure": "a link is cut",
@@ -102,19 +101,12 @@ PROFILES: Final[Mapping[str, Mapping[str, float]]] = {
 def rates_of(profile: str, changes: Mapping[str, float]) -> dict[str, float]:
     """Return the rates of a profile with changes; kinds that never happen are left out."""
     if profile not in PROFILES:
-        raise PenstockError(f"There is no profile {profile!r}: use {_meant(profile, PROFILES)}.")
-    for kind, rate in changes.items():
+        raise PenstockError(f"There is no profile {profile!r}: {hint(profile, PROFILES)}")
+    for kind in changes:
         if kind not in KINDS:
-            raise PenstockError(f"The rate {kind!r} in [fuzz] is of no kind: use {_meant(kind, KINDS)}.")
-        if type(rate) not in (int, float) or not 0 <= rate < math.inf:
-            raise PenstockError(f"The rate {kind} = {rate!r} in [fuzz] is no number from 0 up.")
+            raise PenstockError(f"The rate {kind!r} in [fuzz] is of no kind: {hint(kind, KINDS)}")
     rates = {**PROFILES[profile], **changes}
     found = {kind: float(rates[kind]) for kind in KINDS if rates.get(kind)}
     if not found:
         raise PenstockError("All rates in [fuzz] are 0: give at least one kind of input a rate above 0.")
     return found
-
-
-def _meant(word: str, known: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(word, known, 1)
-    return near[0] if near else ", ".join(known)

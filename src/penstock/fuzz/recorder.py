@@ -10,6 +10,7 @@ Steps in which nothing happened but that the clock went on are not written.
 from __future__ import annotations
 
 from penstock.fuzz.inputs import Input
+from penstock.fuzz.judging import Finding
 from penstock.openflow.messages import OpenFlowMessage
 from penstock.openflow.wire import encode
 from penstock.trace import Causality, FindingLine, TraceWriter
@@ -96,10 +97,21 @@ class Recorder:
         self.step += 1
         self.writer.log(self.step, source, text, now)
 
-    def finding(self, verdict: str, invariant: str, message: str, now: int, *, persistent: bool) -> int:
-        """Write that an invariant is violated, or healed; return the line's number."""
+    def finding(self, found: Finding, now: int) -> int:
+        """Write what an invariant has to say; return the line's number."""
         self.step += 1
-        self.writer.finding(FindingLine(self.step, verdict, invariant, message, now, persistent))
+        line = FindingLine(
+            self.step,
+            found.verdict,
+            found.invariant,
+            found.message,
+            now if found.last is None else found.last,
+            found.persistent,
+            found.rules,
+            found.since,
+            found.times,
+        )
+        self.writer.finding(line)
         return self.step
 
     def flush(self, least: int = 1) -> None:

@@ -47,8 +47,8 @@ from penstock.fuzz.inputs import (
 from penstock.fuzz.possible import Possible
 from penstock.fuzz.recorder import Recorder
 from penstock.fuzz.traffic import Order, order_of
-from penstock.loading import explained
 from penstock.openflow.messages import OpenFlowMessage
+from penstock.users_code import explained
 from penstock.world.component import Endpoint, Message
 from penstock.world.frame import Frame
 from penstock.world.signals import FABRIC, EntryForgotten, FlowModsIgnored, TableLimit
@@ -97,6 +97,10 @@ class Stage(ABC):
         self.courier = Courier(self.world, order, Random(f"courier {seed}"))
         self.observers: list[Observer] = []
         """Who else is handed every record: invariants, mostly."""
+        self.has_begun = False
+        """Whether anything was done to the network yet."""
+        self.log_observers: list[Callable[[str, str], None]] = []
+        """Who is told what controllers print: the controller's name and a line."""
         self._possible = Possible(setting, self.world, self.courier)
         self._view = View(self)
         self._orders: dict[SendPacket, Order] = {}
@@ -174,6 +178,7 @@ class Stage(ABC):
 
     async def perform(self, what: Input) -> None:
         """Do something to the network; what follows from it happens later, step by step."""
+        self.has_begun = True
         self.recorder.begin(what, self.now())
         try:
             await self._do(what)
@@ -273,9 +278,7 @@ class Stage(ABC):
         except PenstockError:
             raise
         except Exception as error:
-            path = self.setting.scenario.folder / str(inspect.getsourcefile(function) or "")
-            told = explained(error, path)
-            raise PenstockError(f"The policy function {what.name} failed: {told}.") from error
+            raise PenstockError(f"The policy function {what.name} raised {explained(error)}.") from error
 
     def inject(self, channel: Endpoint, message: Message, wire: bytes | None = None) -> Record:
         """Put a message on a channel from outside; `wire` are its bytes, where it came as such."""

@@ -5,12 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.explain.of_trace import finding_cause_lines
 from penstock.explore.search import peak_rss_mb
 from penstock.fuzz.fuzzing import Found, Report
-from penstock.fuzz.judging import HEALED, VIOLATED
+from penstock.fuzz.judging import REPEATED, VIOLATED
+from penstock.fuzz.passing import MOST_LISTED, passing, passing_lines
+from penstock.next_steps import Ran, Suggestion, advice, next_steps
+from penstock.stopping import Bound
+from penstock.trace import read_trace
+from penstock.verdict import Result, Verdict, judge
+
+_LARGEST_TRACE: Final = 30_000_000
+"""Of a trace with more bytes the cause is not looked for: that would take longer than anybody waits."""
 
 
 def lasting(report: Report) -> list[Found]:
@@ -23,6 +32,7 @@ def summary(report: Report) -> dict[str, Any]:
     outcome = report.outcome
     return {
         "result": "violation" if lasting(report) else "bounded",
+        "verdict": run_verdict(report).as_json(),
         "scenario": report.scenario.name,
         "seed": report.scenario.fuzzing().seed,
         "inputs": outcome.inputs,
@@ -30,29 +40,68 @@ def summary(report: Report) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "peak_rss_mb": peak_rss_mb(),
         "stopped_by": outcome.stopped_by,
+        "next_steps": [step.plain() for step in next_steps_of(report)],
         "by_kind": dict(sorted(outcome.by_verb.items())),
         "unanswered": outcome.unanswered,
         "remarks": outcome.remarks,
         "violations": [_violation(found, report) for found in lasting(report)],
         "passing": _passing(report),
+        "passing_violations": [each.as_json() for each in passing(outcome)[:MOST_LISTED]],
         "folder": str(report.folder),
         "trace": str(report.trace),
     }
 
 
+def next_steps_of(report: Report) -> tuple[Suggestion, ...]:
+    """Return what to try next after a run that found nothing that lasts."""
+    if lasting(report):
+        return ()
+    bounds = [*report.outcome.reasons, report.outcome.stopped_by]
+    return next_steps(Ran("fuzz", report.scenario, passing=_passing(report)), bounds)
+
+
+def run_verdict(report: Report) -> Verdict:
+    """Return what a run came to: no run shows that there is nothing to be found."""
+    outcome = report.outcome
+    stopped = outcome.stopped_by
+    reasons = [*outcome.reasons, stopped if isinstance(stopped, Bound) else Bound(stopped or "an error")]
+    violated = bool(lasting(report))
+    judged = {"the invariants": int(outcome.judged or violated)}
+    return judge(Result.BOUNDED, violated=violated, reasons=reasons, exercised=judged)
+
+
 def _passing(report: Report) -> int:
     """Return how many violations went away before they counted."""
-    verdicts = [found.finding for found in report.outcome.findings]
-    return sum(1 for finding in verdicts if finding.verdict == HEALED and not finding.persistent)
+    return sum(each.number for each in passing(report.outcome))
+
+
+def _repetition(found: Found, report: Report) -> Found | None:
+    """Return what says how often a violation came, if it came again."""
+    what = (found.finding.invariant, _what(found))
+    return next(
+        (
+            each
+            for each in report.outcome.findings
+            if each.finding.verdict == REPEATED and (each.finding.invariant, _what(each)) == what
+        ),
+        None,
+    )
+
+
+def _what(found: Found) -> str:
+    """Return what is wrong; what comes after the colon of a message is how that came about this time."""
+    return found.finding.message.partition(":")[0]
 
 
 def _violation(found: Found, report: Report) -> dict[str, Any]:
+    again = _repetition(found, report)
     return {
         "property": found.finding.invariant,
         "message": found.finding.message,
         "steps": found.inputs,
         "line": found.step,
         "at_ms": found.at,
+        "times": 1 if again is None else again.finding.times,
         "trace": str(report.trace),
     }
 
@@ -74,13 +123,14 @@ def summary_lines(report: Report) -> Iterator[str]:
     outcome = report.outcome
     alike: dict[tuple[str, str], list[Found]] = {}
     for found in lasting(report):
-        # What comes before the colon says what is wrong, what comes after it how that came about this time.
-        what = found.finding.message.partition(":")[0]
-        alike.setdefault((found.finding.invariant, what), []).append(found)
+        alike.setdefault((found.finding.invariant, _what(found)), []).append(found)
     for first, *more in alike.values():
         yield finding_line(first)
+        yield from (f"     {text}" for text in _cause(report, first))
         if more:
             yield f"     The same was found {counted(len(more), 'time')} more."
+        if (again := _repetition(first, report)) is not None:
+            yield f"     {repetition_line(again)}"
     kinds = ", ".join(f"{times} {verb}" for verb, times in outcome.by_verb.most_common())
     rate = outcome.inputs / outcome.seconds if outcome.seconds else 0.0
     yield (
@@ -89,15 +139,26 @@ def summary_lines(report: Report) -> Iterator[str]:
     )
     if outcome.unanswered:
         yield f"{counted(outcome.unanswered, 'input')} not answered in time."
-    if passing := _passing(report):
-        yield f"{counted(passing, 'violation')} passed without lasting; the trace tells them."
+    yield from passing_lines(outcome)
     yield from outcome.remarks
     yield f"All of it is in {report.folder}: the trace, the scenario, the summary, the logs."
-    yield (
-        f"{counted(len(alike), 'lasting violation')} found."
-        if lasting(report)
-        else "No lasting violation was found, which proves nothing: another seed may find one."
-    )
+    if alike:
+        yield f"{counted(len(alike), 'lasting violation')} found."
+    elif outcome.reasons:
+        yield "No lasting violation was found, but hardly anything was judged:"
+        yield from (f"  {reason[0].upper()}{reason[1:]}." for reason in outcome.reasons)
+    else:
+        yield "No lasting violation was found, which proves nothing: another seed may find one."
+    yield from advice(next_steps_of(report))
+
+
+def _cause(report: Report, found: Found) -> tuple[str, ...]:
+    """Return the cause of a finding in sentences, from the trace that is written."""
+    if not report.trace.is_file() or report.trace.stat().st_size > _LARGEST_TRACE:
+        return ()
+    trace = read_trace(report.trace)
+    lines = (line for line in trace.findings if line.number == found.step)
+    return next((finding_cause_lines(trace, line) for line in lines), ())
 
 
 def counted(number: int, word: str) -> str:
@@ -105,9 +166,19 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def repetition_line(found: Found) -> str:
+    """Return how often an error came, in one sentence."""
+    first = found.finding.since or 0
+    last = found.finding.last or first
+    moments = f"first at {first / 1000:g} s, last at {last / 1000:g} s"
+    return f"It came {counted(found.finding.times, 'time')}, {moments}."
+
+
 def finding_line(found: Found) -> str:
     """Return a finding in one line."""
     finding, moment = found.finding, f"after {found.inputs} inputs, at {found.at / 1000:g} s"
+    if finding.verdict == REPEATED:
+        return f"  ✗  {finding.invariant}, {repetition_line(found)} {finding.message}"
     if finding.verdict != VIOLATED:
         return f"  ✓  {finding.invariant} holds again {moment}; it was: {finding.message}"
     for_now = "" if finding.persistent else " for the moment"

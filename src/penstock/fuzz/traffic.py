@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from penstock.addresses import BROADCAST_MAC
+from penstock.addresses import BROADCAST_MAC, ipv4, is_ipv4
 from penstock.errors import PenstockError
 from penstock.fuzz.inputs import EVERYBODY, SendPacket
 from penstock.fuzz.remembering import Steps
 from penstock.openflow.fields import ETH_ARP, ETH_IPV4, IP_ICMP, IP_TCP, IP_UDP
+from penstock.suggesting import hint
 from penstock.world.component import Port, Step
 from penstock.world.hosts.host import Host, HostState, Turn
 from penstock.world.hosts.neighbours import ASK, next_hop
@@ -138,14 +139,19 @@ def _segment(tcp: TCP, flags: TcpFlags, taken: int, *, seq: int) -> TCP:
 
 def order_of(what: SendPacket, stations: Mapping[str, Station]) -> Order:
     """Return what a host is told to send."""
-    for name in (what.host, what.to):
-        if name not in stations and (name != EVERYBODY or name == what.host):
-            raise PenstockError(f"There is no host {name!r}: choose {', '.join(list(stations)[:8])}.")
+    known = list(stations)[:8]
+    otherwise = f"choose {', '.join(known)}."
+    if what.host not in stations:
+        raise PenstockError(f"There is no host {what.host!r}: {hint(what.host, known, otherwise)}")
     sender = stations[what.host]
     if what.to == EVERYBODY:
         to_mac, to_ip = BROADCAST_MAC, _ALL_HOSTS
-    else:
+    elif what.to in stations:
         to_mac, to_ip = ASK, stations[what.to].ip
+    elif is_ipv4(what.to):
+        to_mac, to_ip = ASK, ipv4(what.to)
+    else:
+        raise PenstockError(f"There is no host {what.to!r}: {hint(what.to, known, otherwise)}")
     return Order(_PACKETS[what.protocol](sender, to_mac, to_ip, what.number))
 
 

@@ -10,83 +10,20 @@ replay takes hosts that are left out to be silent for good.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from penstock.building import Built
+from penstock.controllers import origins
 from penstock.errors import PenstockError
+from penstock.explain.explaining import explain
 from penstock.minimize.following import Following, Texts
 from penstock.minimize.reproducing import Attempt
 from penstock.minimize.script import Cue, Script, Violation, searched
-from penstock.properties.watch import Watch
-from penstock.trace import Verdict, lines_of, write_trace
-from penstock.world.component import Endpoint, Message
-from penstock.world.hosts import Host
-from penstock.world.transition import ACT, DELIVER, Record, Transition
-from penstock.world.world import World, states_of
-
-MOST_STEPS_TO_REST: Final = 10_000
-"""How many steps a network may take to come to rest."""
-
-
-def is_quiet(world: World) -> bool:
-    """Tell whether nothing can happen any more but what hosts, or the fabric, would begin."""
-    return next(_pending(world), None) is None
-
-
-def _pending(world: World) -> Iterator[Endpoint | str]:
-    for transition in world.deliveries():
-        yield Endpoint(transition.node, transition.what)
-    for made in world.network.components[:-1]:
-        if not isinstance(made, Host):
-            for action in made.actions(world.state(made.name)):
-                yield str(Transition(ACT, made.name, action))
-
-
-class CheckGround:
-    """A world on which a script is followed, with its properties watching."""
-
-    def __init__(self, built: Built) -> None:
-        self.world = World(built.network)
-        self.world.restore(built.start)
-        self.watch = Watch(built.network, built.properties)
-        self.records: list[Record] = []
-        self.watch.begin(states_of(self.world))
-
-    def take(self, transition: Transition | str) -> None:
-        """Take a transition, and let the properties see it."""
-        record = self.world.take(transition)
-        self.records.append(record)
-        self.watch.observe(record, states_of(self.world))
-
-    def queue(self, channel: Endpoint) -> tuple[Message, ...]:
-        """Return what is under way on a channel."""
-        if channel not in self.world.network.outlets:
-            return ()
-        return self.world.queue(channel)
-
-    def pending(self) -> Iterator[Endpoint | str]:
-        """Return the channels that can deliver, and what switches and controllers can do by themselves."""
-        return _pending(self.world)
-
-    def deliver(self, channel: Endpoint) -> None:
-        """Deliver the head of a channel."""
-        self.take(Transition(DELIVER, *channel))
-
-    def act(self, action: str) -> None:
-        """Have a component do something."""
-        self.take(action)
-
-    def rest(self) -> bool:
-        """Let everything happen but what hosts would begin, then judge; tell whether it came to rest."""
-        for _ in range(MOST_STEPS_TO_REST):
-            turn = next(self.pending(), None)
-            if turn is None:
-                self.watch.at_rest(states_of(self.world))
-                return True
-            self.act(turn) if isinstance(turn, str) else self.deliver(turn)
-        return False
+from penstock.trace import lines_of, verdict_of, write_trace
+from penstock.watched_world import MOST_STEPS_TO_REST, WatchedWorld
+from penstock.world.transition import Record
 
 
 class CheckReproducer:
@@ -111,8 +48,12 @@ class CheckReproducer:
 
     def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
-        attempt, records = self._play(inputs)
-        verdict = Verdict(attempt.invariant, attempt.message) if attempt.reproduced else None
+        with origins.recorded():
+            attempt, records = self._play(inputs)
+        verdict = None
+        if attempt.reproduced:
+            why = explain(self._built, records, attempt.invariant, attempt.message)
+            verdict = verdict_of(attempt.invariant, attempt.message, why)
         write_trace(path, self.script.scenario.table(), self.script.scenario.folder, records, verdict)
         return attempt
 
@@ -127,7 +68,7 @@ class CheckReproducer:
     def _play(self, inputs: Sequence[Cue]) -> tuple[Attempt, list[Record]]:
         began = time.perf_counter()
         script = self.script
-        ground = CheckGround(self._built)
+        ground = WatchedWorld(self._built)
         exact = tuple(inputs) == script.inputs and not script.settles
         following = Following(script, ground, self._texts, exact=exact)
         kept = {cue.line for cue in inputs}
@@ -176,7 +117,7 @@ class CheckReproducer:
         )
         return attempt, ground.records
 
-    def _settle(self, ground: CheckGround) -> None:
+    def _settle(self, ground: WatchedWorld) -> None:
         """Let everything arrive that is under way; timers go off only at the end."""
         for _ in range(MOST_STEPS_TO_REST):
             if self._broken(ground):
@@ -186,7 +127,7 @@ class CheckReproducer:
                 return
             ground.deliver(turn)
 
-    def _broken(self, ground: CheckGround) -> tuple[str, str] | None:
+    def _broken(self, ground: WatchedWorld) -> tuple[str, str] | None:
         """Return the violation in question, if it is there: who says it, and what."""
         violation = self.script.violation
         if violation is None:

@@ -15,7 +15,7 @@ from typing import Final
 
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.progress import kept_under
+from penstock.minimize.progress import Announce, kept_under
 from penstock.minimize.reproducing import Reproducer
 from penstock.minimize.worker import Origin
 
@@ -35,7 +35,12 @@ def is_confirmed(minimal: Minimal, reproducer: Reproducer) -> bool:
     return patient.run(minimal.inputs, tries=confirming_tries(minimal)).reproduced
 
 
-def confirmed(origin: Origin, search: Callable[[Origin], Minimal], folder: Path) -> tuple[Minimal, Origin]:
+def confirmed(
+    origin: Origin,
+    search: Callable[[Origin], Minimal],
+    folder: Path,
+    announce: Announce = lambda _: None,
+) -> tuple[Minimal, Origin]:
     """Return what a search for few inputs finds, if need be with care, and the origin as it was searched.
 
     `folder` is where the search keeps its answers.
@@ -43,8 +48,10 @@ def confirmed(origin: Origin, search: Callable[[Origin], Minimal], folder: Path)
     careful = replace(origin, waiting=replace(origin.waiting, careful=True), again=True)
     if not _is_begun(careful, folder):
         minimal = search(origin)
+        announce("confirming that what is left shows it")
         if is_confirmed(minimal, origin.reproducer(minimal.script)):
             return minimal, origin
+        announce("once more from the beginning, with more patience")
     return search(careful), careful
 
 

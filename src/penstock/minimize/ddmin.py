@@ -18,7 +18,7 @@ from typing import Final
 
 from penstock.errors import PenstockError
 from penstock.minimize.delta import ddmin, one_by_one
-from penstock.minimize.progress import Progress, Step, UnkeptError, Watcher
+from penstock.minimize.progress import Announce, Progress, Step, UnkeptError, Watcher
 from penstock.minimize.reproducing import Attempt, Reproducer, chance_of_missing, tries_needed
 from penstock.minimize.script import Cue, Script
 from penstock.minimize.shrinking import hosts_of, simplified
@@ -97,6 +97,7 @@ def minimise(
     reproducer: Reproducer,
     *,
     progress: Watcher | None = None,
+    announce: Announce | None = None,
     folder: Path | None = None,
     tries: int = 1,
     simplify: bool = True,
@@ -105,14 +106,15 @@ def minimise(
 ) -> Minimal:
     """Return a 1-minimal sequence of a script's inputs that still leads to its violation.
 
-    `progress` is told of each replay.  With a folder, answers are kept there, and a minimisation that was
-    killed goes on with those it has.  Where replays are not exact, each sequence is tried up to `tries`
-    times, but no oftener than it takes to see, with a `confidence`, what all inputs show by chance.
+    `progress` is told of each replay, `announce` before it.  With a folder, answers are kept there, and a
+    minimisation that was killed goes on with those it has.  Where replays are not exact, each sequence is
+    tried up to `tries` times, but no oftener than it takes to see, with a `confidence`, what all inputs show
+    by chance.
     `terms` is what else the answers depend on: those that were kept under others are not used.
     """
     if script.violation is None:
         raise PenstockError("The trace tells no violation that lasts, so there is nothing to minimise.")
-    kept = Progress(conditions(script, tries, terms), folder, progress)
+    kept = Progress(conditions(script, tries, terms), folder, progress, announce)
     try:
         return _minimised(script, reproducer, kept, tries, confidence, simplify=simplify)
     except UnkeptError as error:
@@ -159,7 +161,10 @@ def _minimised(
 def _chance(script: Script, trials: Trials, confidence: float) -> float:
     """Find out how often all inputs lead to the violation, and try as often as that makes necessary."""
     most, trials.tries = trials.tries, 1
-    attempts = [trials.attempt(script, script.inputs, again=number) for number in range(1, _SAMPLES + 1)]
+    attempts = []
+    for number in range(1, _SAMPLES + 1):
+        trials.progress.phase = f"how often all inputs show it, run {number} of {_SAMPLES}"
+        attempts.append(trials.attempt(script, script.inputs, again=number))
     # Laplace's rule: as if it had been seen once and not seen once before.
     chance = (sum(attempt.reproduced for attempt in attempts) + 1) / (_SAMPLES + 2)
     trials.tries = min(most, tries_needed(chance, confidence))

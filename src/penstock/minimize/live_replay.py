@@ -36,6 +36,7 @@ from penstock.controllers.tcp.faketime import FakeClock
 from penstock.fuzz.building import Setting, build_setting
 from penstock.fuzz.options import Command, FuzzOptions
 from penstock.minimize.live_play import LivePlay, ReplayLiveStage, SilentLog, WrittenLog, begun
+from penstock.minimize.progress import Announce
 from penstock.minimize.reproducing import Attempt
 from penstock.minimize.script import Cue, Script, about
 from penstock.minimize.waiting import USUAL, Lessons, Pace, Waiting, lines_of
@@ -62,24 +63,35 @@ class LiveReproducer:
         waiting: Waiting = USUAL,
         lessons: Lessons | None = None,
         part: bool = False,
+        announce: Announce | None = None,
     ) -> None:
         self.script = script
         self.setting = build_setting(script.scenario) if setting is None else setting
         self.wide = wide
         self.waiting = waiting
         self.lessons = Lessons() if lessons is None else lessons
+        self.announce = announce
+        """Who is told when processes are started and inputs played."""
         self._part = part
         """Whether the script is only a part of the one that is minimised."""
 
     def with_script(self, script: Script) -> Self:
         """Return a reproducer for another script of the same network, or of another one."""
         setting = self.setting if script.scenario == self.script.scenario else None
-        return type(self)(script, setting=setting, wide=self.wide, waiting=self.waiting, lessons=self.lessons)
+        return self._like_this(script, setting, self.waiting)
 
     def with_waiting(self, waiting: Waiting) -> Self:
         """Return a reproducer that waits otherwise, and knows what this one knows."""
+        return self._like_this(self.script, self.setting, waiting)
+
+    def _like_this(self, script: Script, setting: Setting | None, waiting: Waiting) -> Self:
         return type(self)(
-            self.script, setting=self.setting, wide=self.wide, waiting=waiting, lessons=self.lessons
+            script,
+            setting=setting,
+            wide=self.wide,
+            waiting=waiting,
+            lessons=self.lessons,
+            announce=self.announce,
         )
 
     def rewritten(self, inputs: Sequence[Cue]) -> Script | None:  # noqa: ARG002 - the protocol's
@@ -92,6 +104,7 @@ class LiveReproducer:
         tried = 0
         while True:
             tried += 1
+            self._tell(len(inputs), tried, tries)
             attempt = self._believed(inputs)
             if not attempt.reproduced and self._is_first(inputs):
                 attempt, _ = self.played(inputs, SilentLog(self.setting.version), short=False)
@@ -101,6 +114,13 @@ class LiveReproducer:
                 self.lessons.pace = Pace.SHORT
             if attempt.reproduced or tried >= tries:
                 return replace(attempt, tries=tried, seconds=time.perf_counter() - began)
+
+    def _tell(self, inputs: int, tried: int, tries: int) -> None:
+        if self.announce is not None:
+            names = ", ".join(self.setting.commands)
+            often = f", try {tried} of {tries}" if tries > 1 else ""
+            played = f"{inputs:,} input{'' if inputs == 1 else 's'}"
+            self.announce(f"starting {names} and playing {played}{often}")
 
     def _believed(self, inputs: Sequence[Cue]) -> Attempt:
         """Replay some inputs; without the violation, and if something expected stayed away, once more."""

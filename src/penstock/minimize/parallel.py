@@ -31,7 +31,7 @@ from penstock.errors import PenstockError
 from penstock.minimize.crew import Crew, refuse_fixed_ports
 from penstock.minimize.ddmin import Minimal, minimise
 from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.progress import FILE, Watcher
+from penstock.minimize.progress import FILE, Announce, Watcher
 from penstock.minimize.reproducing import Attempt, Reproducer
 from penstock.minimize.script import Cue, Script
 from penstock.minimize.worker import Answer, Origin, Task, play
@@ -77,6 +77,7 @@ def minimise_in_parallel(
     crew: Crew,
     *,
     progress: Watcher | None = None,
+    announce: Announce | None = None,
     folder: Path | None = None,
     tries: int = 1,
     simplify: bool = True,
@@ -109,6 +110,7 @@ def minimise_in_parallel(
             script,
             _Told(script, speculation, speculation),
             progress=progress,
+            announce=announce,
             folder=folder,
             tries=tries,
             simplify=simplify,

@@ -39,6 +39,8 @@ class Step:
 
 
 Watcher = Callable[[Step], None]
+Announce = Callable[[str], None]
+"""Who is told what is about to be done, before it is: a replay may take minutes."""
 
 
 class UnkeptError(Exception):
@@ -51,7 +53,13 @@ class UnkeptError(Exception):
 class Progress:
     """The answers so far; with a folder, in a file of it."""
 
-    def __init__(self, digest: str, folder: Path | None = None, watcher: Watcher | None = None) -> None:
+    def __init__(
+        self,
+        digest: str,
+        folder: Path | None = None,
+        watcher: Watcher | None = None,
+        announce: Announce | None = None,
+    ) -> None:
         self.steps: list[Step] = []
         self.phase = "all inputs"
         self.resumed = 0
@@ -59,6 +67,7 @@ class Progress:
         self._size = 0
         self._seconds = 0.0
         self._watcher = watcher
+        self._announce = announce
         self._asked: dict[str, Attempt] = {}
         self._from_file: dict[str, Attempt] = {}
         self._path = None if folder is None else folder / FILE
@@ -72,6 +81,7 @@ class Progress:
             return known
         found = self._from_file.get(key)
         if found is None:
+            self.announce(f"{self.phase}: replaying {inputs:,} input{'' if inputs == 1 else 's'}")
             found = ask()
             self._write(key, found)
         else:
@@ -87,6 +97,11 @@ class Progress:
         if self._watcher is not None:
             self._watcher(step)
         return found
+
+    def announce(self, text: str) -> None:
+        """Say what is about to be done."""
+        if self._announce is not None:
+            self._announce(text)
 
     @property
     def replays(self) -> int:

@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
+from penstock.controllers import origins
 from penstock.errors import PenstockError
 from penstock.fuzz.building import Setting, build_setting
 from penstock.fuzz.courier import Waiting
@@ -188,7 +189,8 @@ class VirtualReproducer:
         writer = TraceWriter(path, scenario.table(), scenario.folder, engine="fuzz", seed=seed, **details)
         recorder = Recorder(writer, self.setting.version)
         try:
-            return self._played(inputs, recorder)
+            with origins.recorded(returns=False):
+                return self._played(inputs, recorder)
         finally:
             recorder.close()
 

@@ -21,6 +21,9 @@ from penstock.openflow.refusals import name_of
 
 V10: Final = 1
 V13: Final = 4
+VERSIONS: Final = {"1.0": V10, "1.3": V13}
+"""The versions that are modelled, by name."""
+
 
 NO_BUFFER: Final = 0xFFFFFFFF
 ALL_TABLES: Final = 0xFF
@@ -173,10 +176,24 @@ class Hello(OpenFlowMessage):
     version: int = 0
     """The version in the header of a received greeting; ignored when sending."""
 
+    def offers(self, version: int) -> bool:
+        """Tell whether a peer that greets so speaks a version: without a bitmap, any up to its own."""
+        if self.versions is not None:
+            return version in self.versions
+        return self.version == 0 or self.version >= version
+
+
+def greeting(version: int) -> Hello:
+    """Return the greeting of a peer that speaks one version.
+
+    The bitmap of versions is 1.3's: peers of 1.0 need not expect it, and old POX hangs up on it.
+    """
+    return Hello() if version == V10 else Hello(frozenset({version}))
+
 
 @dataclass(frozen=True, slots=True)
 class Error(OpenFlowMessage):
-    """A refusal: numbers of the session's version, and the start of the refused message."""
+    """A refusal: numbers of the session's version, and the refused message as far as it fits."""
 
     type: int
     code: int

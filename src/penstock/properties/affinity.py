@@ -40,6 +40,7 @@ class FlowAffinity(Property):
     is opened anew or to another address.
     """
 
+    blames_arrival = True
     replicas: Sequence[str]
 
     sentence = "All packets of a TCP connection reach the same replica."

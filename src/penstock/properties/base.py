@@ -2,7 +2,7 @@
 
 A property watches executions from outside.  It may
 - follow what happens: `see` picks what matters out of the record of a step (or None), `next` takes
-  the property's own state on by it;
+  the property's own state on by it; `see_state` does the same with the state that the step led to;
 - look at the network when it has come to rest: `at_rest`;
 - look at some components in every state: `reads` names them, `check` gets their states.
 
@@ -26,6 +26,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.users_code import explained
 from penstock.world.network import Network
 from penstock.world.transition import Record
 
@@ -37,13 +38,17 @@ class Violated(Exception):
     """A property is broken; the text says how, in one sentence."""
 
 
+class Undecided(Exception):
+    """Whether a property holds at the end of a run cannot be told; the text says why, without a full stop."""
+
+
 class PropertyFault(PenstockError):
     """A property raised an exception, which is its own fault; `traceback` shows where."""
 
     def __init__(self, name: str, method: str, error: Exception) -> None:
         super().__init__(
-            f"The property {name} raised {type(error).__name__} in its {method!r}, which is a fault of the "
-            f"property and not of the network: {error}"
+            f"The property {name} raised {explained(error)}, in its {method!r}: that is a fault of the "
+            "property and not of the network."
         )
         self.property = name
         self.traceback = "".join(traceback.format_exception(error))
@@ -57,6 +62,10 @@ class Property:
 
     needs: str = ""
     """What must happen for the property to be put to the test, to end "that needs …"."""
+
+    blames_arrival: bool = False
+    """Whether a packet that breaks the property is where it should not be, so that whoever sent it there is
+    to blame; otherwise it is whoever had it last."""
 
     @property
     def name(self) -> str:
@@ -75,6 +84,10 @@ class Property:
         """Return what matters to this property in a step; None if nothing, `UPHELD` if that is all."""
         return None
 
+    def see_state(self, _record: Record, _state: Any, /) -> Hashable | None:
+        """Return what matters in the state that a component is in after a step; as `see`, asked first."""
+        return None
+
     def next(self, state: Any, _seen: Any, /) -> Any:
         """Return the property's state after it saw something."""
         return state
@@ -86,7 +99,8 @@ class Property:
     def at_rest(self, _state: Any, _states: Mapping[str, Any], /) -> bool:
         """Judge a network in which nothing can happen by itself any more.
 
-        `states` holds the components' states by name.  Return whether there was anything to judge.
+        `states` holds the components' states by name.  Return whether there was anything to judge; raise
+        `Undecided` if there was, and nobody can tell.
         """
         return False
 
@@ -105,11 +119,23 @@ def ask(watcher: Property, method: str, *arguments: object) -> Any:
     try:
         answer = getattr(watcher, method)(*arguments)
         hash(answer)
-    except (Violated, PenstockError):
+    except (Violated, Undecided, PenstockError):
         raise
     except Exception as error:
         raise PropertyFault(watcher.name, method, error) from error
     return answer
+
+
+def is_unfinished(states: Mapping[str, Any]) -> bool:
+    """Tell whether a component is in the middle of something that it has not been let go on with.
+
+    Nothing may be happening, but that is not the end of the run.
+    """
+    return any(
+        getattr(each, "unfinished", False)
+        for state in states.values()
+        for each in (state, getattr(state, "inner", None))
+    )
 
 
 def never_exercised(properties: Iterable[Property], exercised: Mapping[str, int]) -> tuple[str, ...]:
@@ -119,3 +145,11 @@ def never_exercised(properties: Iterable[Property], exercised: Mapping[str, int]
         for watcher in properties
         if not exercised.get(watcher.name)
     )
+
+
+def sight_of(watcher: Property, record: Record, state: Any) -> Any:
+    """Return what a property picks out of a step, and the state that it led to."""
+    seen = ask(watcher, "see", record)
+    if seen is None and type(watcher).see_state is not Property.see_state:
+        seen = ask(watcher, "see_state", record, state)
+    return seen

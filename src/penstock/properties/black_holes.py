@@ -5,8 +5,14 @@ at a switch, at a host, or on a wire to nowhere.  If it ends at a controller, wh
 packet in its memory and send it on at any time, the safe time is when the network has come to rest;
 a packet in a switch's buffer waits for that too.
 
-Losses that are nobody's fault are not judged: a packet that a lossy wire dropped, and everything
-from the moment on at which a link, switch, control session or controller failed.
+What is no black hole:
+- a packet that was dropped on purpose (`world.switch.drops` says what that is), unless `drops = "lost"`;
+- one that a lossy wire or a meter dropped, and everything from the moment on at which a link, switch, control
+  session or controller failed: that is nobody's fault;
+- one that a controller answered in its receiver's place, as ARP proxies do, if the answer arrives.
+
+A packet that a controller changes is followed as far as it can be known again (`controllers.held`).  Where it
+sent packets of its own making to either end instead, it cannot be told what became of the packet.
 """
 
 from __future__ import annotations
@@ -15,11 +21,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from penstock.controllers.held import KEEPS, RELEASES
 from penstock.errors import PenstockError
 from penstock.frozen import FrozenMap
-from penstock.openflow.messages import PacketOut
-from penstock.properties.base import Property, Violated
+from penstock.openflow.messages import PacketIn, PacketOut
+from penstock.properties.answers import Key, answer
+from penstock.properties.base import Property, Undecided, Violated
 from penstock.properties.packets import (
+    End,
     Hosts,
     Packet,
     changes,
@@ -27,21 +36,45 @@ from penstock.properties.packets import (
     fate,
     frames_sent,
     is_move,
+    metered_out,
     suffered,
+    unheard,
 )
+from penstock.world.component import Event
 from penstock.world.frame import Frame
 from penstock.world.network import Network
-from penstock.world.packet import ARP_REPLY, Ethernet, parse
-from penstock.world.switch import SwitchState
+from penstock.world.packet import ARP_REQUEST, Ethernet, parse
+from penstock.world.switch import Switch, SwitchState
+from penstock.world.switch.drops import LOST, MEANT, Ended, given_drops, is_black_hole, kind_of
 from penstock.world.switch.headers import read
 from penstock.world.transition import Record
 
 
+class Given(NamedTuple):
+    """A packet as a switch gave it to a controller, and the port that it had come in by."""
+
+    switch: str
+    port: int
+    tag: str
+    data: bytes
+
+
 class Flying(NamedTuple):
-    """A packet that has not arrived yet, and how many copies there are outside of controllers."""
+    """A packet that has not arrived yet, and how many copies there are outside of controllers.
+
+    `answered`: a controller has spoken in its receiver's place.  `unclear`: it has sent something to the
+    packet's sender or receiver that may stand for it.  `ended` is the worst end of a copy so far that says
+    something of the packet: `DROPPED`, or `LOST` and why.
+    """
 
     packet: Packet
     copies: int
+    answered: bool = False
+    unclear: bool = False
+    ended: End = End()
+    given: Given | None = None
+    kept: bool = False
+    """Whether the controller has sent it on and may send more of it."""
 
 
 Flyings = FrozenMap[str, Flying]
@@ -60,15 +93,22 @@ STOPPED: Final = Pending(stopped=True)
 class Sight(NamedTuple):
     """What a step showed.
 
-    `reached` arrived; `excused` was dropped by a wire; `answered` are the asker and the owner of an
-    address that a controller told; `changes` says by how much the copies of a packet changed and
-    what became of them, which is nothing if a controller took them; `sent` is new.
+    `reached` arrived; `ignored` came to its receiver, who did not take it in; `excused` was dropped by a
+    wire or a meter, or never heard by a controller; `answered` is what a host got an answer to that no host
+    sent; `made` are packets that a controller made, each with the hosts that it is for and what it answers;
+    `handed` is what it had just been given; `changes` says by how much the copies of a packet changed and
+    how they ended; `sent` is new.
     """
 
     reached: str = ""
+    ignored: str = ""
     excused: str = ""
-    answered: tuple[tuple[str, str], ...] = ()
-    changes: tuple[tuple[str, int, str], ...] = ()
+    answered: Key = ()
+    made: tuple[tuple[tuple[str, ...], Key], ...] = ()
+    handed: Given | None = None
+    kept: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
+    changes: tuple[tuple[str, int, End], ...] = ()
     sent: tuple[Packet, ...] = ()
     failed: bool = False
 
@@ -80,22 +120,25 @@ NOTHING: Final = Sight()
 class NoBlackHoles(Property):
     """Every packet for an existing host arrives there.
 
-    An ARP question is a packet for the host it asks after, and settled too when a controller answers
-    it.  Other broadcasts are for nobody in particular and not judged.  `may_vanish` tells of packets
-    that are taken out of the network on purpose, as a firewall does.  A controller that sends a
-    packet on and keeps it as well is not given the benefit of the doubt.
+    An ARP question is a packet for the host it asks after.  Other broadcasts are for nobody in particular and
+    not judged.  `drops` says what a packet is that a rule drops on purpose, as a firewall's do: "meant", or
+    "lost" like any other.  `may_vanish` tells of packets that may be lost in whatever way.  A controller that
+    sends a packet on and keeps it as well is not given the benefit of the doubt.
 
     A packet that is lost because its host moves is a violation; see `NoBlackHolesMobile`.
     """
 
     may_vanish: Callable[[Ethernet], object] | None = None
+    drops: str = MEANT
 
     sentence = "Every packet that is sent to an existing host arrives there."
-    needs = "a tagged packet that is sent to an existing host"
+    needs = "a packet with a name (as h1#1) that is sent to an existing host"
 
     _hosts: Hosts = field(init=False, repr=False)
+    _switches: Mapping[str, Switch] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        given_drops({"drops": self.drops}, self.name)
         if self.may_vanish is not None and not callable(self.may_vanish):
             raise PenstockError(
                 f"{self.name} cannot ask {self.may_vanish!r} which packets may vanish: give may_vanish a "
@@ -105,6 +148,7 @@ class NoBlackHoles(Property):
     def start(self, network: Network, /) -> Any:
         """Begin with no packet on its way."""
         self._hosts = Hosts(network)
+        self._switches = {part.name: part for part in network.components if isinstance(part, Switch)}
         return Pending()
 
     def see(self, record: Record, /) -> Hashable | None:
@@ -118,14 +162,30 @@ class NoBlackHoles(Property):
         if action:
             return NOTHING if is_move(action) else Sight(failed=True)
         new = {frame.tag for _, frame in frames_sent(record)}
-        change = [(tag, n, fate(record, tag) if n < 0 else "") for tag, n in sorted(changes(record).items())]
-        return Sight(
-            self._hosts.reached(record),
-            suffered(record, "drop"),
-            self._answered(record),
-            tuple(entry for entry in change if entry[0] not in new),
-            self._sent(record),
+        change = tuple(
+            (tag, n, self._end(record, tag, n))
+            for tag, n in sorted(changes(record).items())
+            if tag not in new
         )
+        made = self._made(record)
+        return Sight(
+            reached=self._hosts.reached(record),
+            ignored=self._hosts.ignored(record),
+            excused=suffered(record, "drop") or metered_out(record) or unheard(record),
+            answered=self._answered(record),
+            made=made,
+            handed=_given(record) if made or change else None,
+            kept=_tags(record, KEEPS),
+            released=_tags(record, RELEASES),
+            changes=change,
+            sent=self._sent(record),
+        )
+
+    def _end(self, record: Record, tag: str, change: int) -> End:
+        """Return how copies of a packet ended in a step, if there are fewer after it."""
+        end = fate(record, tag) if change < 0 else End()
+        counts = end.kind is Ended.DROPPED and self.drops == LOST
+        return end._replace(kind=Ended.LOST) if counts else end
 
     def _sent(self, record: Record) -> tuple[Packet, ...]:
         sent = self._hosts.sent(record)
@@ -134,16 +194,23 @@ class NoBlackHoles(Property):
         frames = {m.tag: m.data for _, m in (*record.sends, *record.lost) if isinstance(m, Frame)}
         return tuple(packet for packet in sent if not self.may_vanish(parse(frames[packet.tag])))
 
-    def _answered(self, record: Record) -> tuple[tuple[str, str], ...]:
-        """Return who was told whose address by a controller in a step."""
+    def _answered(self, record: Record) -> Key:
+        """Return what the packet answers that a host received in a step and no host had sent."""
+        for event in record.events:
+            match event:
+                case Event("received", (_, Frame(data, ""))):
+                    return answer(data)
+        return ()
+
+    def _made(self, record: Record) -> tuple[tuple[tuple[str, ...], Key], ...]:
+        """Return the packets that a controller made in a step: not LLDP, and not to look for a host."""
         found = []
         for _, message in record.sends:
-            fields = read(message.data).fields if isinstance(message, PacketOut) else {}
-            if fields.get("arp_op") == ARP_REPLY:
-                asker = self._hosts.by_ip(fields.get("arp_tpa", 0))
-                owner = self._hosts.by_ip(fields.get("arp_spa", 0))
-                if asker and owner:
-                    found.append((asker, owner))
+            if isinstance(message, PacketOut) and message.data and not message.tag:
+                asks_by_arp = read(message.data).fields.get("arp_op") == ARP_REQUEST
+                hosts = () if asks_by_arp else self._hosts.concerned(message.data)
+                if hosts:
+                    found.append((hosts, answer(message.data)))
         return tuple(found)
 
     def next(self, state: Any, seen: Any, /) -> Any:
@@ -151,18 +218,68 @@ class NoBlackHoles(Property):
         return after(state, seen)
 
     def judges(self, state: Any, seen: Any, /) -> bool:
-        """A packet is judged when it arrives or vanishes."""
-        return seen.reached in state.flying
+        """A packet is judged when it arrives, is answered or vanishes."""
+        return arrived(state, seen)
 
     def at_rest(self, state: Any, states: Mapping[str, Any], /) -> bool:
         """Judge what has not arrived when nothing moves any more."""
         if not state.flying:
             return False
-        lost = next(iter(state.flying.values()))
+        missing = [each for each in state.flying.values() if not self._would_drop(each, states)]
+        if not missing:
+            return True
+        lost = next((each for each in missing if not each.unclear), None)
+        if lost is None:
+            raise Undecided(_untold(missing[0].packet))
         raise Violated(
             f"{lost.packet} from {lost.packet.sender} never reached {lost.packet.receiver}: "
             f"{_last_seen(lost, states)}, and nothing more happens."
         )
+
+    def _would_drop(self, flying: Flying, states: Mapping[str, Any]) -> bool:
+        """Tell whether a controller that did not send a packet on had the switch drop such packets instead.
+
+        That is how a reactive firewall decides: what it was handed is the first of those that its rule drops.
+        """
+        given = flying.given
+        if given is None or self.drops == LOST:
+            return False
+        frame = Frame(given.data, given.tag)
+        events = self._switches[given.switch].receive(states[given.switch], given.port, frame).events
+        reasons = [event.detail[2] for event in events if event.kind == "dropped"]
+        return bool(reasons) and kind_of(str(reasons[0])) is Ended.DROPPED
+
+
+def _given(record: Record) -> Given | None:
+    """Return the packet that a controller was given in a step."""
+    message = record.message
+    if not isinstance(message, PacketIn) or not message.tag or record.at is None:
+        return None
+    return Given(str(record.at.port), message.in_port, message.tag, message.data)
+
+
+def _tags(record: Record, kind: str) -> tuple[str, ...]:
+    """Return the packets of which a controller said something in a step."""
+    return tuple(str(event.detail[1]) for event in record.events if event.kind == kind)
+
+
+def _untold(packet: Packet) -> str:
+    return (
+        f"whether {packet} from {packet.sender} reached {packet.receiver} cannot be told: the controller was "
+        "handed it, did not send it on, and sent others of its own making to one of them"
+    )
+
+
+def arrived(state: Pending, seen: Sight) -> bool:
+    """Tell whether a packet arrived, an answer to it did, or it was dropped on purpose."""
+    if seen.reached in state.flying:
+        return True
+    ignored = state.flying.get(seen.ignored)
+    if ignored is not None and ignored.packet.ignorable:
+        return True
+    if any(end.kind is Ended.DROPPED and tag in state.flying for tag, _, end in seen.changes):
+        return True
+    return bool(seen.answered) and any(each.packet.asks == seen.answered for each in state.flying.values())
 
 
 def after(state: Pending, seen: Sight) -> Pending:
@@ -170,22 +287,76 @@ def after(state: Pending, seen: Sight) -> Pending:
     if state.stopped or seen.failed:
         return STOPPED
     flying = state.flying.without(seen.reached, seen.excused)
-    for pair in seen.answered:
-        flying = flying.without(*(tag for tag in flying if _is_question(flying[tag].packet, *pair)))
+    ignored = flying.get(seen.ignored)
+    if ignored is not None and ignored.packet.ignorable:
+        flying = flying.without(seen.ignored)
+    if seen.answered:
+        flying = flying.without(*(tag for tag in flying if flying[tag].packet.asks == seen.answered))
+    for tag in seen.kept:
+        flying = flying.set(tag, flying[tag]._replace(kept=True)) if tag in flying else flying
     for tag, change, end in seen.changes:
         if tag in flying:
-            packet, copies = flying[tag]
-            if copies + change <= 0 and end:
-                raise Violated(f"{packet} from {packet.sender} never reached {packet.receiver}: {end}.")
-            flying = flying.set(tag, Flying(packet, max(0, copies + change)))
+            flying = _changed(flying, tag, change, end)
+    for tag in seen.released:
+        flying = _released(flying, tag) if tag in flying else flying
+    if seen.handed is not None and seen.handed.tag in flying:
+        handed = flying[seen.handed.tag]
+        flying = flying.set(seen.handed.tag, handed._replace(given=seen.handed))
+    for hosts, answers in seen.made:
+        flying = _represented(flying, hosts, answers, seen.handed.tag if seen.handed else "")
     for packet in seen.sent:
         flying = flying.set(packet.tag, Flying(packet, 1))
     return Pending(flying)
 
 
-def _is_question(packet: Packet, asker: str, owner: str) -> bool:
-    """Tell whether a packet is the ARP question of one host after another."""
-    return (packet.sender, packet.receiver) == (asker, owner) and " (ARP who has " in packet.called
+def _changed(flying: Flyings, tag: str, change: int, end: End) -> Flyings:
+    """Return the packets still to be explained after copies of one came or went."""
+    before = flying[tag]
+    packet, left = before.packet, before.copies + change
+    ended = _worse(before.ended, end)
+    if left <= 0 and before.kept:
+        return flying.set(tag, before._replace(copies=0, ended=end if ended.kind is Ended.KEPT else ended))
+    if left <= 0 and end.kind is not Ended.KEPT:
+        if not is_black_hole((ended.kind, end.kind) if ended.kind is not Ended.KEPT else (end.kind,)):
+            return flying.without(tag)
+        why = (ended if ended.kind is Ended.LOST else end).why
+        raise Violated(f"{packet} from {packet.sender} never reached {packet.receiver}: {why}.")
+    return flying.set(tag, before._replace(copies=max(0, left), ended=ended))
+
+
+def _released(flying: Flyings, tag: str) -> Flyings:
+    """Return the packets still to be explained after a controller has done with one."""
+    each = flying[tag]
+    packet, ended = each.packet, each.ended
+    if each.copies or ended.kind is Ended.KEPT:
+        return flying.set(tag, each._replace(kept=False))
+    if not is_black_hole((ended.kind,)):
+        return flying.without(tag)
+    raise Violated(f"{packet} from {packet.sender} never reached {packet.receiver}: {ended.why}.")
+
+
+def _worse(before: End, end: End) -> End:
+    """Return which of two ends of a packet's copies says more of the packet.
+
+    That a copy went astray says nothing; whether one was lost or dropped counts, in whatever order.
+    """
+    if end.kind is Ended.DROPPED and before.kind is not Ended.LOST:
+        return End(Ended.DROPPED)
+    if end.kind is Ended.LOST:
+        return min(before, end, key=lambda each: each.why) if before.kind is Ended.LOST else end
+    return before
+
+
+def _represented(flying: Flyings, hosts: tuple[str, ...], answers: Key, handed: str) -> Flyings:
+    """Return the packets still to be explained after a controller made one that may stand for them."""
+    for tag, each in flying.items():
+        if each.copies and tag != handed:
+            continue
+        if answers and each.packet.asks == answers:
+            flying = flying.set(tag, each._replace(answered=True))
+        elif any(map(each.packet.concerns, hosts)):
+            flying = flying.set(tag, each._replace(unclear=True))
+    return flying
 
 
 def _last_seen(flying: Flying, states: Mapping[str, Any]) -> str:
@@ -194,4 +365,8 @@ def _last_seen(flying: Flying, states: Mapping[str, Any]) -> str:
             for number, kept in state.buffers.items():
                 if kept.frame.tag == flying.packet.tag:
                     return f"it lies in buffer {number} of {name}, for the controller to release"
-    return "it was lost with the wire it was on" if flying.copies else "the controller has not sent it on"
+    if flying.copies:
+        return "it was lost with the wire it was on"
+    if flying.answered:
+        return f"the controller answered it, and the answer did not reach {flying.packet.sender}"
+    return flying.ended.why or "the controller has not sent it on"

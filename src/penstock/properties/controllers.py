@@ -12,7 +12,7 @@ from penstock.world.fabric import Fabric
 from penstock.world.hosts import Host
 from penstock.world.network import Network
 from penstock.world.switch import Switch
-from penstock.world.transition import Record
+from penstock.world.transition import TIME, Record
 
 
 @dataclass(eq=False)
@@ -45,6 +45,8 @@ class _NoMishap(Property):
 
 
 def _occasion(record: Record) -> str:
+    if record.transition.verb == TIME:
+        return "let a timer go off"
     if record.at is None:
         return f"did {str(record.transition.what)!r}"
     return f"handled {record.message} from {record.at.port}"

@@ -50,8 +50,9 @@ class NoForwardingLoops(Property):
     gone: a packet that really goes in a circle will come by twice again.
     """
 
+    blames_arrival = True
     sentence = "No packet comes into a switch by the same port twice."
-    needs = "a tagged packet that arrives at a switch"
+    needs = "a packet with a name (as h1#1) that arrives at a switch"
 
     _switches: frozenset[str] = field(init=False, repr=False, default=frozenset())
 

@@ -1,7 +1,7 @@
 """Following packets through a network by the records of its steps.
 
-A packet is known by the tag its sender gave it; its copies share the tag, and packets without one
-(made by a controller, or sent by a host that is not `tagged`) cannot be followed.
+A packet is known by the name its sender gave it (`h1#1`, the frame's tag); its copies share it, and packets
+without one (made by a controller, or sent by a host whose frames are not `named`) cannot be followed.
 
 A *copy* is a place from which the packet may go on: a frame on a wire, a packet-in or packet-out
 that carries its bytes, a switch's buffer.  A message that only names a buffer is none.  How many
@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from penstock.addresses import BROADCAST_MAC
 from penstock.openflow.fields import ETH_LLDP
 from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn, PacketOut
+from penstock.properties.answers import Key, question, read_packet
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Event
 from penstock.world.frame import Frame
@@ -27,6 +28,8 @@ from penstock.world.hosts import Host
 from penstock.world.network import Network
 from penstock.world.packet import ARP_REQUEST, describe
 from penstock.world.signals import FABRIC
+from penstock.world.switch import drops
+from penstock.world.switch.drops import Ended
 from penstock.world.switch.headers import read
 from penstock.world.transition import Record
 
@@ -39,12 +42,18 @@ def called(tag: str, data: bytes) -> str:
 
 
 class Packet(NamedTuple):
-    """A packet between two hosts: its tag, what it is called, who sent it, and whom it is for."""
+    """A packet between two hosts: its tag, what it is called, who sent it, and whom it is for.
+
+    `asks` is what an answer to it is about; `ignorable` tells that its receiver would not take it in as it
+    was sent (it has a VLAN tag, or another IP address), so that all the network can do is bring it there.
+    """
 
     tag: str
     called: str
     sender: str
     receiver: str
+    asks: Key = ()
+    ignorable: bool = False
 
     def __str__(self) -> str:
         return self.called
@@ -61,6 +70,7 @@ class Hosts:
         hosts = [component for component in network.components if isinstance(component, Host)]
         self._macs = {host.mac: host.name for host in hosts}
         self._ips = {host.ip: host.name for host in hosts if host.ip}
+        self._by_name = {host.name: host for host in hosts}
         self.names = tuple(host.name for host in hosts)
 
     def by_ip(self, ip: int) -> str | None:
@@ -87,21 +97,40 @@ class Hosts:
         for host, frame in frames_sent(record):
             receiver = self.receiver(frame.data)
             if receiver is not None and receiver != host:
-                found.append(Packet(frame.tag, called(frame.tag, frame.data), host, receiver))
+                ignorable = not self._takes(receiver, frame.data)
+                name, asks = called(frame.tag, frame.data), question(frame.data)
+                found.append(Packet(frame.tag, name, host, receiver, asks, ignorable))
         return tuple(found)
+
+    def _takes(self, host: str, data: bytes) -> bool:
+        """Tell whether a host takes in a frame as it is."""
+        packet = read_packet(data)
+        return packet is not None and self._by_name[host].accepts(packet)
+
+    def concerned(self, data: bytes) -> tuple[str, ...]:
+        """Return the hosts that a frame is for, by its MAC or its IP address."""
+        fields = read(data).fields
+        found = (self._macs.get(fields.get("eth_dst", 0)), self._ips.get(fields.get("ipv4_dst", 0)))
+        return tuple(sorted({name for name in found if name}))
 
     def reached(self, record: Record) -> str:
         """Return the tag of the packet that got in a step to where it was sent, if one did.
 
-        A host that was sent a packet may still ignore it; a packet that was rewritten on its way is
-        where it should be if any host takes it.
+        A packet that was rewritten on its way is where it should be if any host takes it.
         """
         for event in record.events:
             match event:
-                case Event("received" | "ignored" as kind, (str(name), Frame(data, tag))):
-                    taken = kind == "received" and read(data).fields.get("eth_dst") != BROADCAST_MAC
-                    if taken or self.receiver(data) == name:
+                case Event("received", (str(name), Frame(data, tag))):
+                    if read(data).fields.get("eth_dst") != BROADCAST_MAC or self.receiver(data) == name:
                         return tag
+        return ""
+
+    def ignored(self, record: Record) -> str:
+        """Return the tag of the packet that its receiver was handed in a step and did not take in, if so."""
+        for event in record.events:
+            match event:
+                case Event("ignored", (str(name), Frame(data, tag))) if self.receiver(data) == name:
+                    return tag
         return ""
 
 
@@ -170,6 +199,24 @@ def suffered(record: Record, fault: str) -> str:
     return ""
 
 
+def unheard(record: Record) -> str:
+    """Return the tag of the packet that came to a controller before its switch had joined, if one did."""
+    for event in record.events:
+        match event:
+            case Event("unheard", (_, _, str(tag))):
+                return tag
+    return ""
+
+
+def metered_out(record: Record) -> str:
+    """Return the tag of the packet that a meter dropped in a step, if one did, as it is meant to."""
+    for event in record.events:
+        match event:
+            case Event("metered", (str(tag), _, _, "drop")):
+                return tag
+    return ""
+
+
 def changes(record: Record) -> dict[str, int]:
     """Return by how much a step changed the number of copies of each packet."""
     count: Counter[str] = Counter()
@@ -216,28 +263,44 @@ def _drops(record: Record) -> list[tuple[str, int, str]]:
     return found
 
 
-def fate(record: Record, tag: str) -> str:
-    """Return how a copy of a packet ended in a step, in words; nothing if a controller took it."""
+class End(NamedTuple):
+    """How a copy of a packet ended: in words, and what that says of the packet."""
+
+    kind: Ended = Ended.KEPT
+    why: str = ""
+
+
+def fate(record: Record, tag: str) -> End:
+    """Return how a copy of a packet ended in a step."""
     node = record.node
     if isinstance(record.message, PacketIn):
-        return ""
+        return End()
     for channel, message in record.lost:
         if isinstance(message, Frame) and message.tag == tag:
-            return f"{node} sent it out of port {channel.port}, where nobody is"
+            return End(Ended.ASTRAY, f"{node} sent it out of port {channel.port}, where nobody is")
     for dropped, port, why in _drops(record):
         if dropped == tag:
-            return f"{node} dropped it as it came in on port {port}, because {_reason(record, why)}"
-    if any(event.kind == "ignored" for event in record.events):
-        return f"it ended at {node}, who ignored it"
-    return f"it ended at {node}"
+            told = f"{node} dropped it as it came in on port {port}, because {_reason(record, why)}"
+            return End(drops.kind_of(why), told)
+    for event in record.events:
+        match event:
+            case Event("ignored", (_, Frame(data))):
+                return End(Ended.ASTRAY, f"it ended at {node}, who ignored {_changed(data)}")
+    return End(Ended.ASTRAY, f"it ended at {node}")
+
+
+def _changed(data: bytes) -> str:
+    """Return what a host ignored, with its VLAN tags if that is why."""
+    packet = read_packet(data)
+    return "it" if packet is None or not packet.tags else f"it, as it came in VLAN {packet.tags[0].vid}"
 
 
 def _reason(record: Record, why: str) -> str:
     """Return why a switch dropped a packet, with the rule that it met."""
     for event in record.events:
         match event:
-            case Event("missed", (_, _, table)):
-                return f"no rule of table {table} matched it"
+            case Event("missed"):
+                return why
             case Event("matched", (_, _, _, rule)):
                 return f"{why} (it met the rule {rule})"
     return why

@@ -8,9 +8,7 @@ parameters of the class, and one that has to be a function is given as `file.py:
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Final
@@ -18,6 +16,7 @@ from typing import Any, Final
 from penstock.errors import PenstockError
 from penstock.loading import load_object
 from penstock.properties.affinity import FlowAffinity
+from penstock.properties.ambiguous import NoAmbiguousRules
 from penstock.properties.base import Property, PropertyFault
 from penstock.properties.black_holes import NoBlackHoles
 from penstock.properties.buffers import NoForgottenPackets
@@ -27,6 +26,8 @@ from penstock.properties.loops import NoForwardingLoops
 from penstock.properties.moving_hosts import NoBlackHolesMobile
 from penstock.properties.paths import DirectPaths, StrictDirectPaths
 from penstock.properties.routing import UseCorrectRoutingTable
+from penstock.suggesting import hint
+from penstock.tables import fitted
 
 PROPERTIES: Final[Mapping[str, type[Property]]] = {
     kind.__name__: kind
@@ -34,6 +35,7 @@ PROPERTIES: Final[Mapping[str, type[Property]]] = {
         NoForwardingLoops,
         NoBlackHoles,
         NoBlackHolesMobile,
+        NoAmbiguousRules,
         DirectPaths,
         StrictDirectPaths,
         NoForgottenPackets,
@@ -58,19 +60,13 @@ def property_named(name: str, options: Mapping[str, Any] | None = None, folder: 
         return found if isinstance(found, Property) else from_function(found)
     if found is not None:
         raise PenstockError(f"{name} is no property: name a subclass of Property or a function.")
-    near = get_close_matches(name, PROPERTIES, 1)
-    hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(PROPERTIES)}, or file.py:Name."
-    raise PenstockError(f"There is no property {name!r}: {hint}")
+    otherwise = f"use one of {', '.join(PROPERTIES)}, or file.py:Name."
+    raise PenstockError(f"There is no property {name!r}: {hint(name, PROPERTIES, otherwise)}")
 
 
 def _made(name: str, kind: type[Property], options: Mapping[str, Any], folder: Path) -> Property:
-    signature = inspect.signature(kind)
-    try:
-        signature.bind(**options)
-    except TypeError as error:
-        known = ", ".join(signature.parameters) or "none"
-        raise PenstockError(f"The property {name} has {error}: its options are {known}.") from None
-    given = {option: _value(name, value, folder) for option, value in options.items()}
+    found = {option: _value(name, value, folder) for option, value in options.items()}
+    given = fitted(kind, found, f"the property {name}")
     try:
         return kind(**given)
     except PenstockError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from penstock.properties.base import UPHELD, Property, Violated, ask
+from penstock.properties.base import UPHELD, Property, Undecided, Violated, ask, is_unfinished, sight_of
+from penstock.properties.ending import Ending
 from penstock.world.network import Network
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, Record
@@ -19,6 +21,9 @@ class Watch:
         self.properties = tuple(copy(watcher) for watcher in properties)
         self.states: list[Any] = [ask(watcher, "start", network) for watcher in self.properties]
         self.broken: dict[str, str] = {}
+        self.upheld: Counter[str] = Counter()
+        """How many steps each property judged by themselves, and found right."""
+        self._ending = Ending(network)
 
     def snapshot(self) -> tuple[list[Any], dict[str, str]]:
         """Return where the properties stand."""
@@ -41,7 +46,8 @@ class Watch:
         record = _as_in_a_search(record)
 
         def judge(index: int, watcher: Property) -> None:
-            seen = ask(watcher, "see", record)
+            seen = sight_of(watcher, record, states.get(record.node))
+            self.upheld[watcher.name] += seen is UPHELD
             if seen is not None and seen is not UPHELD:
                 self.states[index] = ask(watcher, "next", self.states[index], seen)
             if watcher.reads:
@@ -51,7 +57,19 @@ class Watch:
 
     def at_rest(self, states: Mapping[str, Any]) -> dict[str, str]:
         """Judge a network at rest; return the properties newly broken, with how."""
-        return self._judged(lambda index, watcher: ask(watcher, "at_rest", self.states[index], states))
+        if is_unfinished(states):
+            return {}
+
+        def judge(index: int, watcher: Property) -> None:
+            try:
+                ask(watcher, "at_rest", self.states[index], states)
+            except Undecided:
+                return
+            except Violated:
+                if self._ending.stays_broken(watcher, self.states[index], states):
+                    raise
+
+        return self._judged(judge)
 
     def _judged(self, judge: Callable[[int, Property], object]) -> dict[str, str]:
         """Let the properties that still hold judge; return those newly broken, with how."""

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.explore.search import Outcome
 from penstock.properties.base import Property, never_exercised
+from penstock.report.conclusion import conclusion_of
+from penstock.verdict import Result, Verdict, sentence
 from penstock.world.faults import Faults
 
 if TYPE_CHECKING:
@@ -24,13 +26,6 @@ if TYPE_CHECKING:
 KEY: Final = "coverage"
 _MOST: Final = 1_000
 """How many entries of a list are taken over from a trace, which may be a stranger's."""
-
-RESULTS: Final = {
-    "exhausted": "Every ordering was searched, and no property can be broken.",
-    "violation": "A violation was found.",
-    "proved": "Proved, for any number of packets.",
-    "violated": "A run that breaks a property was found.",
-}
 
 
 def covered_file(output: Path, name: str) -> Path:
@@ -41,6 +36,7 @@ def covered_file(output: Path, name: str) -> Path:
 def search_coverage(
     outcome: Outcome,
     properties: Sequence[Property],
+    verdict: Verdict,
     *,
     strategies: Iterable[str] = (),
     reductions: Collection[str] = (),
@@ -48,14 +44,11 @@ def search_coverage(
     first_only: bool = True,
 ) -> dict[str, Any]:
     """Return what a search covered, as plain data."""
-    left_out = [*_stopped(outcome, first_only=first_only), *outcome.remarks]
+    left_out = [*_stopped(verdict, first_only=first_only), *outcome.remarks]
     if faults is not None:
         left_out += _never_happens(faults)
     return {
-        "result": outcome.result,
-        "told": RESULTS.get(
-            outcome.result, f"The search stopped at {outcome.stopped_by}, with nothing found."
-        ),
+        **_came_to(verdict),
         "states": outcome.states,
         "transitions": outcome.transitions,
         "depth": outcome.depth,
@@ -73,10 +66,15 @@ def _judged(watcher: Property, exercised: Mapping[str, int]) -> dict[str, Any]:
     return {"name": watcher.name, "exercised": bool(times), "why": why}
 
 
-def _stopped(outcome: Outcome, *, first_only: bool) -> Iterable[str]:
-    if outcome.result == "bounded":
-        yield f"The search stopped at {outcome.stopped_by}: there is more to search."
-    elif outcome.result == "violation" and first_only:
+def _came_to(verdict: Verdict) -> dict[str, Any]:
+    """Return the verdict, as plain data."""
+    return {**conclusion_of(verdict).as_json()}
+
+
+def _stopped(verdict: Verdict, *, first_only: bool) -> Iterable[str]:
+    if verdict.result is Result.BOUNDED:
+        yield from (f"{text[0].upper()}{text[1:]}." for text in map(sentence, verdict.reasons))
+    elif verdict.result is Result.VIOLATED and first_only:
         yield "The search ended with the first violation: what else there is was not searched."
 
 
@@ -95,8 +93,7 @@ def proof_coverage(proof: Proof) -> dict[str, Any]:
     """Return what a proof covered, as plain data."""
     untested = [remark for remark in proof.remarks if "never put to the test" in remark]
     return {
-        "result": proof.result,
-        "told": RESULTS.get(proof.result, "Nothing was found, but this is no proof."),
+        **_came_to(proof.verdict),
         "states": proof.states,
         "transitions": proof.transitions,
         "strategies": [f"{count} classes of packets from {host}" for host, count in proof.classes.items()],
@@ -107,6 +104,7 @@ def proof_coverage(proof: Proof) -> dict[str, Any]:
             *(remark for remark in proof.remarks if remark not in untested),
             *(f"Taken for granted: {each}" for each in proof.assumptions),
         ],
+        "next_steps": list(map(str, proof.next_steps)),
     }
 
 
@@ -126,7 +124,9 @@ def read_coverage(details: Mapping[str, Any]) -> dict[str, Any] | None:
     counts = ("states", "transitions", "depth", "seconds")
     found: dict[str, Any] = {key: _number(given.get(key)) for key in counts}
     found |= {key: value if isinstance(value := given.get(key), str) else "" for key in ("result", "told")}
-    found |= {key: _texts(given.get(key)) for key in ("strategies", "reductions", "not_covered")}
+    lists = ("strategies", "reductions", "not_covered", "next_steps", "reasons")
+    found |= {key: _texts(given.get(key)) for key in lists}
+    found["judged"] = given.get("judged") is not False
     found["properties"] = _properties(given.get("properties"))
     return found
 

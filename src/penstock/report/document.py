@@ -19,7 +19,9 @@ from typing import Any, Final
 
 from penstock import __version__
 from penstock.errors import PenstockError
+from penstock.explain.of_trace import finding_cause_lines
 from penstock.minimize.script import is_fuzzed
+from penstock.report.conclusion import read_conclusion
 from penstock.report.coverage import read_coverage
 from penstock.report.gathering import Gathered, Minimised, gather, inputs_of
 from penstock.report.layout import Drawing, drawing_of, drawing_of_shape
@@ -29,7 +31,7 @@ from penstock.report.steps import StepWriter, Strings, connected, placeless
 from penstock.report.story import numbered
 from penstock.report.unfolding import Unfolded, unfold
 from penstock.rootcause.plotting import turning_points
-from penstock.trace import Line, Trace
+from penstock.trace import CUT_SHORT, Line, Trace
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint
 from penstock.world.signals import FABRIC
@@ -65,6 +67,7 @@ class Document:
     story: list[int] | None = None
     minimised: dict[str, Any] | None = None
     coverage: dict[str, Any] | None = None
+    conclusion: dict[str, Any] | None = None
     summary: Mapping[str, Any] | None = None
     live: bool = False
     served: bool = False
@@ -92,6 +95,7 @@ class Document:
             "story": self.story,
             "minimised": self.minimised,
             "coverage": _placeless(self.coverage),
+            "conclusion": _placeless(self.conclusion),
             "summary": _placeless(self.summary),
             "frames": None,
             "live": self.live,
@@ -146,6 +150,8 @@ def document_of(gathered: Gathered, *, run: bool = True) -> Document:
     document.story = _story(document, trace)
     document.minimised = minimised_part(gathered.minimised, document)
     document.coverage = read_coverage(trace.details)
+    conclusion = read_conclusion(document.coverage, gathered.summary)
+    document.conclusion = None if conclusion is None else conclusion.as_json()
     return document
 
 
@@ -174,7 +180,7 @@ def opened(gathered: Gathered, states: Unfolded, *, growing: bool = False) -> Do
         summary=gathered.summary,
     )
     if trace.cut_short:
-        document.remarks.append("The trace was cut short: its last line is not whole.")
+        document.remarks.append(CUT_SHORT)
     return document
 
 
@@ -182,11 +188,13 @@ def verdict_of(trace: Trace) -> dict[str, Any] | None:
     """Return what a run breaks, and in which step that shows."""
     if trace.verdict is not None:
         last = trace.lines[-1].number if trace.lines else 0
-        return {"property": trace.verdict.property, "message": trace.verdict.message, "step": last}
+        found = {"property": trace.verdict.property, "message": trace.verdict.message, "step": last}
+        return {**found, "cause": list(trace.verdict.cause)}
     finding = first_lasting(trace)
     if finding is None:
         return None
-    return {"property": finding.invariant, "message": finding.message, "step": finding.number}
+    found = {"property": finding.invariant, "message": finding.message, "step": finding.number}
+    return {**found, "cause": list(finding_cause_lines(trace, finding))}
 
 
 def _loop(trace: Trace) -> int:

@@ -60,11 +60,11 @@ class Gathered:
 def gather(path: Path) -> Gathered:
     """Read a trace and whatever lies beside it."""
     file = trace_file(path)
-    trace = read_trace(file)
+    trace = read_trace(file, warn=False)
     remarks: list[str] = []
     fuzzed = is_fuzzed(trace)
     is_minimal = file.parent.name == FOLDER
-    summary = _summary(file.parent / SUMMARY, remarks) if fuzzed and not is_minimal else None
+    summary = read_summary(file.parent / SUMMARY, remarks) if fuzzed and not is_minimal else None
     minimised = _minimised(file, trace, remarks)
     return Gathered(file, trace, engine_of(trace), summary, minimised, tuple(remarks))
 
@@ -96,7 +96,7 @@ def _minimised(file: Path, trace: Trace, remarks: list[str]) -> Minimised | None
         points = tuple(read_points(folder / FILE))
     except PenstockError as error:
         remarks.append(str(error))
-    summary = _summary(folder / FOLDER / SUMMARY, remarks)
+    summary = read_summary(folder / FOLDER / SUMMARY, remarks)
     if file.parent.name == FOLDER:
         return Minimised(_before(folder, remarks), trace, summary, points)
     return Minimised(trace, _trace(folder / FOLDER / "trace.jsonl", remarks), summary, points)
@@ -120,7 +120,7 @@ def _trace(file: Path, remarks: list[str]) -> Trace | None:
         return None
 
 
-def _summary(file: Path, remarks: list[str]) -> Mapping[str, Any] | None:
+def read_summary(file: Path, remarks: list[str]) -> Mapping[str, Any] | None:
     """Return a summary without what tells where files are."""
     try:
         if not file.is_file():

@@ -43,8 +43,8 @@ def remembered(state: Any) -> Iterable[str]:
     """Return what a controller's program remembers in a state."""
     if isinstance(state, Snapshot):
         return _program(state)
-    if isinstance(state, tuple) and len(state) == 2 and isinstance(state[1], Snapshot):
-        waiting, snapshot = state
+    if isinstance(state, tuple) and len(state) > 1 and isinstance(state[1], Snapshot):
+        waiting, snapshot = state[:2]
         return (*(f"waits for {name} to join" for name in waiting), *_program(snapshot))
     return written("state", state)
 

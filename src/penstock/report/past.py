@@ -25,6 +25,10 @@ from penstock.world.transition import INJECT
 _NAME: Final = re.compile(r"[A-Za-z]\w*(?:\.\w+)*")
 _RULES: Final = ("rule-added", "rule-modified", "rule-removed")
 _MISHAPS: Final = ("crashed", "hung")
+_ERRORS: Final = "ControllerErrors"
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_LONGEST_TRACEBACK: Final = 100
+"""How many lines of a traceback are told."""
 _SIGNALS: Final = ("Carrier(", "Power(", "TableLimit(")
 
 
@@ -38,8 +42,9 @@ def what_led_to(trace: Trace, finding: FindingLine) -> set[int]:
     lines = {line.number: line for line in trace.lines if line.number < finding.number}
     brought = _brought(lines)
     inputs = {line.number for line in trace.inputs}
-    waiting = list(_makers(lines, finding))
-    found: set[int] = set()
+    logged = set(_logged(trace, finding))
+    waiting = list(_heard_before(lines, finding, min(logged)) if logged else _makers(lines, finding))
+    found: set[int] = set(logged)
     while waiting:
         number = waiting.pop()
         if number in found:
@@ -48,6 +53,31 @@ def what_led_to(trace: Trace, finding: FindingLine) -> set[int]:
         if number not in inputs:
             waiting += brought.get(number, ())
     return found
+
+
+def _logged(trace: Trace, finding: FindingLine) -> Iterator[int]:
+    """Yield the numbers of the log lines that an error of a controller's log was found in."""
+    if finding.invariant != _ERRORS:
+        return
+    controller, text = finding.message.partition(" ")[0], finding.message.partition(": ")[2]
+    logs = [line for line in trace.logs if line.number < finding.number and line.source == controller]
+    place = next((n for n in range(len(logs) - 1, -1, -1) if text and text in logs[n].text), None)
+    if place is None:
+        return
+    yield logs[place].number
+    for line in reversed(logs[max(0, place - _LONGEST_TRACEBACK) : place]):
+        if not line.text.startswith((" ", "\t", "|")) and _TRACEBACK not in line.text:
+            return
+        yield line.number
+        if _TRACEBACK in line.text:
+            return
+
+
+def _heard_before(lines: Mapping[int, Line], finding: FindingLine, logged: int) -> set[int]:
+    """Return the last thing that a controller was told before it logged something."""
+    controller = finding.message.partition(" ")[0]
+    told = [number for number, line in lines.items() if number < logged and line.node == controller]
+    return set(told[-1:])
 
 
 def _brought(lines: Mapping[int, Line]) -> dict[int, list[int]]:

@@ -127,6 +127,8 @@ def trace_picture(trace: Trace, choice: Choice, *, width: int, plain: bool = Fal
             case InputLine():
                 happenings.append((line.number, Note(f"Input: {line.text}")))
             case FindingLine():
+                if line.verdict == "repeated":
+                    continue
                 news = "holds again" if line.verdict == "healed" else "is broken"
                 happenings.append((line.number, Note(f"{line.invariant} {news}", line.verdict != "healed")))
     if trace.verdict is not None:
@@ -215,11 +217,16 @@ class _UnderWay:
 
 
 def _sent(step: int, message: Message | None, tag: str) -> _Sent:
-    """Return a message with what it is about: the packet that it names, or that it was sent because of."""
+    """Return a message with what it is about: the packet that it names, or that it was sent because of.
+
+    It is called by its own name, with the packet where it carries one.
+    """
     text = str(message)
     about = _tag([text]) or tag
     short = PACKET_IN_FULL.sub(r"\1", text)
-    return _Sent(step, short if not about or about in short else f"{short} · {about}", about)
+    # What a packet only led to, as a FlowMod, is not called after it.
+    carries = about and about not in short and text.startswith(("PacketIn", "PacketOut"))
+    return _Sent(step, f"{short} · {about}" if carries else short, about)
 
 
 def _tag(texts: Iterable[str]) -> str:

@@ -8,10 +8,12 @@ packets, only what was written of them, so it can be told and nothing else.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from penstock.openflow.messages import OpenFlowMessage
+from penstock.report.story import Story
 from penstock.trace import Line
 from penstock.world.component import Endpoint, Event, Message, Port
 from penstock.world.frame import Frame
@@ -25,7 +27,19 @@ _CRASH: Final = re.compile(r"(\S+) (.*?) (Traceback .*)", re.DOTALL)
 
 _MOST_DIGITS: Final = 18
 
-_DETAILS: Final = {"matched": 3, "missed": 2, "dropped": 2, "rule-added": 1, "rule-modified": 1, "log": 1}
+_DETAILS: Final = {
+    "matched": 3,
+    "missed": 2,
+    "dropped": 2,
+    "not-output": 2,
+    "rule-added": 1,
+    "rule-modified": 1,
+    "log": 1,
+    "asleep": 1,
+    "code": 0,
+    "returned": 0,
+    "raised": 0,
+}
 """How many words come before the last detail of an event, which may be of several."""
 
 
@@ -56,9 +70,17 @@ def record_of(line: Line) -> Record:
         line.node,
         message=None if line.message is None else _message(line.message),
         sends=tuple(map(_flight, line.sends)),
-        events=tuple(map(_event, line.events)),
+        events=tuple(map(_event, (*line.events, *line.code))),
         lost=tuple(map(_flight, line.lost)),
     )
+
+
+def stories_of(lines: Iterable[Line]) -> Iterator[tuple[str, ...]]:
+    """Yield what is told of each of some lines of a trace; where the trace has its story, that."""
+    story = Story()
+    for line in lines:
+        told = story.step(line.number, record_of(line))
+        yield line.told or told
 
 
 def transition_of(text: str) -> Transition:

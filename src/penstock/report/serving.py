@@ -37,7 +37,7 @@ from penstock.report.gathering import SUMMARY, Gathered, engine_of, gather, mini
 from penstock.report.page import render
 from penstock.report.steps import StepWriter
 from penstock.report.unfolding import Unfolded, network_of
-from penstock.trace import LONGEST_LINE, TraceReader, Verdict
+from penstock.trace import LONGEST_LINE, End, TraceReader, Verdict
 
 ADDRESS: Final = "127.0.0.1"
 PAUSE: Final = 0.5
@@ -207,7 +207,7 @@ class _Growing:
         *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
         for line in lines:
             found = self._reader.add(line.decode("utf-8", "replace"))
-            if not isinstance(found, Verdict):
+            if not isinstance(found, Verdict | End):
                 self.document.steps.append(self._writer.step(found, relevant=True))
                 self._numbers.append(found.number)
         if lines and self.document.verdict is None:

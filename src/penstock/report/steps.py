@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from penstock.report.layout import Drawing
 from penstock.report.retelling import record_of
 from penstock.report.run_story import AnyLine, finding_text
-from penstock.report.story import sentences
+from penstock.report.story import Story
 from penstock.report.unfolding import Change
 from penstock.rootcause.journeys import name_of
 from penstock.trace import FindingLine, InputLine, Line, LogLine
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.signals import FABRIC
-from penstock.world.transition import DELIVER, INJECT, TIME, Record
+from penstock.world.transition import DELIVER, INJECT, TIME
 
 LONGEST_TEXT: Final = 20_000
 """How much is shown of one text."""
@@ -89,12 +89,7 @@ class StepWriter:
         self._ports = {b.node: str(b) for _, b in drawing.links} | {a.node: str(a) for a, _ in drawing.links}
         self._sent: dict[int, dict[str, deque[tuple[str, str | None]]]] = {}
         """For each step, by channel, the messages that it sent and the packets they are about."""
-        self._waiting: deque[Record] = deque()
-        self._stories = sentences(self._fed())
-
-    def _fed(self) -> Iterator[Record]:
-        while True:
-            yield self._waiting.popleft()
+        self._story = Story()
 
     def step(self, line: AnyLine, *, relevant: bool, changes: Iterable[Change] = ()) -> dict[str, Any]:
         """Return a line as a step."""
@@ -139,10 +134,7 @@ class StepWriter:
         }
 
     def _line(self, line: Line) -> dict[str, Any]:
-        told = line.told
-        if not told:
-            self._waiting.append(record_of(line))
-            told = next(self._stories)
+        told = line.told or self._story.step(line.number, record_of(line))
         verb, _, where = line.transition.partition(" ")
         sender, packet = self._delivered(line, where) if verb == DELIVER else (None, None)
         packet = self._packet(line, packet)

@@ -2,14 +2,22 @@
 
 Each step is one numbered sentence of who did what, and below it what came of it: the rule that
 decided, the packet that left, what the controller answered.
+
+Nothing is said twice (`Story`): a packet is described once and then called by its name, a control message and
+a rule are spelt out once and then called by the step that brought them.  Two packets whose descriptions are
+the same although their headers differ are told with the fields that tell them apart.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
+from penstock.controllers.origins import NOTES
+from penstock.openflow.fields import FIELDS
+from penstock.openflow.match import value_text
 from penstock.openflow.messages import (
     ALL_TABLES,
     NO_BUFFER,
@@ -18,22 +26,62 @@ from penstock.openflow.messages import (
     PacketIn,
     PacketOut,
 )
-from penstock.world.component import Event, Port
+from penstock.world.component import Endpoint, Event, Port
 from penstock.world.frame import Frame
 from penstock.world.packet import describe
+from penstock.world.senders import Senders, Sent
 from penstock.world.signals import FABRIC, Carrier, EntryForgotten, FlowModsIgnored, Power, TableLimit
+from penstock.world.switch.headers import read
 from penstock.world.transition import ACT, INJECT, TIME, InFlight, Record
 
-_INDENT = "     "
+_INDENT: Final = "     "
+
+_NAMED: Final = re.compile(r"(\S+#\d+) \[([^\]]*)\]")
+_TABLE_MISS: Final = "priority=0 any "
+"""How the text of a table-miss entry begins; it is as short as any name for it."""
+
+_SHORT: Final = 24
+"""How long actions may be to be told once more."""
+
+UNSEEN: Final = frozenset({"log", *NOTES})
+"""The kinds of events that nobody outside a controller notices."""
 
 
-_NAMED = re.compile(r"(\S+#\d+) \[([^\]]*)\]")
+LONG: Final = 25
+"""How many steps a story may have before those that did not matter are folded."""
 
 
-def tell(records: Iterable[Record], *, first: int = 1) -> Iterator[str]:
-    """Yield the lines of a run's story."""
-    for number, told in enumerate(sentences(records), first):
-        yield from numbered(number, told)
+def tell(records: Sequence[Record], *, first: int = 1, needless: Iterable[int] = ()) -> Iterator[str]:
+    """Yield the lines of a run's story; in a long one, steps that did not matter are folded."""
+    folded = frozenset(needless) if len(records) > LONG else frozenset()
+    story = Story()
+    for number, group in folds(range(first, first + len(records)), folded):
+        if group:
+            yield fold_line(group)
+        else:
+            yield from numbered(number, story.step(number, records[number - first]))
+
+
+def folds(numbers: Iterable[int], folded: frozenset[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield each step that is told, and those that are not in groups: their first, and all of them."""
+    group: list[int] = []
+    for number in numbers:
+        if number in folded:
+            group.append(number)
+            continue
+        if group:
+            yield group[0], group
+            group = []
+        yield number, []
+    if group:
+        yield group[0], group
+
+
+def fold_line(group: Sequence[int]) -> str:
+    """Return what stands for steps that are folded."""
+    if len(group) == 1:
+        return f"{_INDENT}… step {group[0]} did not matter"
+    return f"{_INDENT}… {len(group)} steps, {group[0]} to {group[-1]}, did not matter"
 
 
 def numbered(number: int, told: Sequence[str]) -> Iterator[str]:
@@ -42,23 +90,151 @@ def numbered(number: int, told: Sequence[str]) -> Iterator[str]:
         yield f"{_INDENT}{text}" if index else f"{number:>3}. {text}"
 
 
-def sentences(records: Iterable[Record]) -> Iterator[tuple[str, ...]]:
-    """Yield what is told of each step; a packet is described once and then called by its name."""
-    known: dict[str, str] = {}
-
-    def named(found: re.Match[str]) -> str:
-        tag, phrase = found.groups()
-        if known.get(tag) == phrase:
-            return tag
-        known[tag] = phrase
-        return found.group()
-
-    for record in records:
-        yield tuple(_NAMED.sub(named, text) for text in (headline(record), *consequences(record)))
+def sentences(records: Iterable[Record], *, first: int = 1) -> Iterator[tuple[str, ...]]:
+    """Yield what is told of each step of a run."""
+    story = Story()
+    for number, record in enumerate(records, first):
+        yield story.step(number, record)
 
 
-def headline(record: Record) -> str:
-    """Return what happened, in one sentence."""
+class Story:
+    """A run that is told step by step; it remembers what was told already."""
+
+    def __init__(self) -> None:
+        self._senders = Senders()
+        self._orders: dict[tuple[str, str], int] = {}
+        """The step that told each control message, by its receiver and text."""
+        self._calls: dict[tuple[Endpoint, Sent], str] = {}
+        """What each message is called once its step has told it, by its channel."""
+        self._rules: dict[tuple[str, str], int] = {}
+        """The step that brought each rule, by switch and text; or that first told it."""
+        self._packets: dict[str, bytes | str] = {}
+        """What is known of each packet by its name: its bytes, or else how it was described."""
+        self._like: dict[str, tuple[str, bytes]] = {}
+        """The packet that was last described in some words, and its bytes."""
+
+    def step(self, number: int, record: Record) -> tuple[str, ...]:
+        """Return what is told of the next step."""
+        sender = self._senders.take(number, record)
+        channel = Endpoint(record.transition.node, record.transition.what)
+        called = "" if sender is None else self._calls.get((channel, sender), "")
+        self._call(number, record)
+        lines = [self._without_orders(record, headline(record, called))]
+        lines += consequences(record, self._order_of(number, record), self._rule_of(number, record))
+        frames = _frames(record)
+        return tuple(_NAMED.sub(lambda found: self._packet(found, frames), line) for line in lines)
+
+    def _without_orders(self, record: Record, text: str) -> str:
+        """Return a sentence of somebody's own action with messages that it was told called by their steps."""
+        if record.transition.verb == ACT and "(" in text:
+            for (way, order), number in self._orders.items():
+                if way.endswith(f" to {record.node}") and "(" in order:
+                    text = text.replace(order, f"{order.partition('(')[0]} of step {number}")
+        return text
+
+    def _call(self, number: int, record: Record) -> None:
+        """Note what the messages of a step are called from now on."""
+        kinds: dict[Endpoint, list[str]] = {}
+        for channel, message in (*record.sends, *record.lost):
+            kinds.setdefault(channel, []).append(_kind(message))
+        for channel, of_channel in kinds.items():
+            for place, kind in enumerate(of_channel):
+                count, among = of_channel.count(kind), of_channel[: place + 1].count(kind)
+                which = f" ({among} of {count})" if count > 1 else ""
+                self._calls[channel, Sent(number, place)] = f"{kind} of step {number}{which}"
+
+    def _order_of(self, number: int, record: Record) -> Callable[[Port, OpenFlowMessage], str]:
+        """Return what tells a message of a step: in full, or by the step that sent the same before."""
+
+        def tell_order(receiver: Port, message: OpenFlowMessage) -> str:
+            text = order_text(message)
+            before = self._orders.setdefault((f"{record.node} to {receiver}", text), number)
+            again = before < number and "(" in text
+            return f"the same {_kind(message)} as in step {before}" if again else text
+
+        return tell_order
+
+    def _rule_of(self, number: int, record: Record) -> Callable[[Event], str]:
+        """Return what tells a rule of an event: in full, or by the step that brought it."""
+        message = str(record.message) if isinstance(record.message, OpenFlowMessage) else ""
+        new: set[str] = set()
+
+        def tell_rule(event: Event) -> str:
+            rule = _rule_in_full(event)
+            key = (record.node, rule)
+            if event.kind in ("rule-added", "rule-modified"):
+                self._rules[key] = number
+                new.add(rule)
+                return "" if rule in message else rule
+            before = self._rules.pop(key, None) if event.kind == "rule-removed" else self._rules.get(key)
+            if rule in new:
+                return "the new one"
+            if before is not None and not rule.startswith(_TABLE_MISS):
+                return f"of step {before}{_actions(rule)}"
+            self._rules.setdefault(key, number)
+            return rule
+
+        return tell_rule
+
+    def _packet(self, found: re.Match[str], frames: dict[str, list[bytes]]) -> str:
+        """Return a packet by its name, with a description if that has not been told."""
+        name, phrase = found.groups()
+        written = frames.get(found.group(), [])
+        data = written.pop(0) if len(written) > 1 else next(iter(written), None)
+        known, self._packets[name] = self._packets.get(name), phrase if data is None else data
+        if known is not None and known in (phrase, data):
+            return name
+        if data is None:
+            return found.group()
+        before = (name, known) if isinstance(known, bytes) and describe(known) == phrase else None
+        like, self._like[phrase] = self._like.get(phrase), (name, data)
+        difference = _difference(before or like, data)
+        return f"{name} [{phrase}{difference}]" if difference or before is None else name
+
+
+def _kind(message: object) -> str:
+    """Return what sort of message it is, in a word."""
+    if isinstance(message, PacketIn):
+        return "packet-in"
+    return str(message).partition("(")[0] if isinstance(message, OpenFlowMessage) else "message"
+
+
+def _actions(rule: str) -> str:
+    """Return what a rule does, if that is short."""
+    actions = rule.rpartition(" -> ")[2]
+    return f" -> {actions}" if len(actions) <= _SHORT else ""
+
+
+def _frames(record: Record) -> dict[str, list[bytes]]:
+    """Return the bytes of the packets that a step is about, by how they are written, in the order told."""
+    found: dict[str, list[bytes]] = {}
+    flights = (*record.sends, *record.lost)
+    for message in (record.message, *(flight.message for flight in flights)):
+        match message:
+            case Frame(data, tag) if tag and data:
+                found.setdefault(str(message), []).append(data)
+            case PacketIn(data=data, tag=tag) if tag and data:
+                found.setdefault(f"{tag} [{describe(data)}]", []).append(data)
+    return found
+
+
+def _difference(other: tuple[str, bytes] | None, data: bytes) -> str:
+    """Return the header fields in which a packet differs from another that is described in the same words."""
+    if other is None or other[1] == data:
+        return ""
+    name, there = other[0], read(other[1]).fields
+    here = read(data).fields
+    found = [
+        f"{field.name}={value_text(field, here[field.name])} "
+        f"({name} had {value_text(field, there[field.name])})"
+        for field in FIELDS
+        if field.name in here and field.name in there and here[field.name] != there[field.name]
+    ]
+    return "".join(f", {text}" for text in found)
+
+
+def headline(record: Record, message: str = "") -> str:
+    """Return what happened, in one sentence; a message that was told before is called as given."""
     verb, node, what = record.transition
     if verb == ACT:
         return _action(node, str(what), record)
@@ -75,7 +251,7 @@ def headline(record: Record) -> str:
         return f"The wire out of {channel} delivers its next packet twice."
     if verb == "reorder":
         return f"On the wire out of {channel} the second packet overtakes the first."
-    return _delivery(record)
+    return _delivery(record, message)
 
 
 def _action(node: str, what: str, record: Record) -> str:
@@ -127,14 +303,14 @@ def _injection(node: str, what: Port, record: Record) -> str:
         case Frame():
             return f"A frame appears on the wire out of {node}:{what}: {message}."
         case OpenFlowMessage():
-            return f"{node} says to {what}: {_order(message)}."
+            return f"{node} says to {what}: {order_text(message)}."
         case TableLimit() | EntryForgotten() | FlowModsIgnored():
             return f"Something goes wrong inside {what}: {message}."
         case _:
             return f"{what} is told from outside: {message}."
 
 
-def _delivery(record: Record) -> str:
+def _delivery(record: Record, name: str) -> str:
     node, message, at = record.node, record.message, record.at
     sender = record.transition.node
     if any(event.kind == "kept" for event in record.events):
@@ -147,6 +323,8 @@ def _delivery(record: Record) -> str:
         case Frame():
             place = f" at port {at.port}" if at is not None else ""
             return f"{node} gets {message}{place}, from {sender}."
+        case PacketIn() if name:
+            return f"Controller {node} handles {sender}'s {name}{f': {message.tag}' if message.tag else ''}."
         case PacketIn():
             return f"Controller {node} handles {sender}'s packet-in: {_handed(message)}."
         case Carrier(port, up):
@@ -162,21 +340,33 @@ def _delivery(record: Record) -> str:
         case FlowModsIgnored(count):
             return f"{node} will do nothing about its next {count} flow-mods."
         case OpenFlowMessage():
-            return f"{node} handles {sender}'s {_order(message)}."
+            return f"{node} handles {sender}'s {name or order_text(message)}."
         case _ if sender == FABRIC:
             return f"{node} does as it is told: {message}."
         case _:
             return f"{node} handles {message} from {sender}."
 
 
-def consequences(record: Record) -> Iterator[str]:
-    """Yield what came of a step."""
+def _in_full(_receiver: Port, message: OpenFlowMessage) -> str:
+    return order_text(message)
+
+
+def _rule_in_full(event: Event) -> str:
+    return str(event.detail[3 if event.kind == "matched" else 1])
+
+
+def consequences(
+    record: Record,
+    order: Callable[[Port, OpenFlowMessage], str] = _in_full,
+    rule: Callable[[Event], str] = _rule_in_full,
+) -> Iterator[str]:
+    """Yield what came of a step; `order` and `rule` say how messages and rules are called."""
     for event in record.events:
-        told = _event(event)
+        told = _rule_event(event, rule(event)) if event.kind in _OF_RULES else _event(event)
         if told:
             yield told
     for flight in record.sends:
-        told = _sent(record, flight)
+        told = _sent(record, flight, order)
         if told:
             yield told
     for flight in record.lost:
@@ -188,7 +378,7 @@ def consequences(record: Record) -> Iterator[str]:
 
 def _is_ignored(record: Record) -> bool:
     """Tell whether a controller was handed a packet and did nothing that anybody could see."""
-    silent = all(event.kind == "log" for event in record.events)
+    silent = all(event.kind in UNSEEN for event in record.events)
     return isinstance(record.message, PacketIn) and silent and not record.sends and not record.lost
 
 
@@ -200,21 +390,40 @@ def _lost(record: Record, flight: InFlight) -> str:
     return f"lost: {flight.message}, for {flight.channel.port}, which does not hear it"
 
 
+_OF_RULES: Final = frozenset({"matched", "rule-added", "rule-modified", "rule-removed"})
+
+
+def _rule_event(event: Event, rule: str) -> str:
+    """Return what happened to a rule, or by it; `rule` is its text, what it is called, or empty if plain."""
+    detail = event.detail
+    named = f": {rule}" if rule else ""
+    is_old = rule.startswith("of step ")
+    match event.kind:
+        case "rule-added":
+            return f"new rule in table {detail[0]}{named}"
+        case "rule-modified":
+            return f"changed rule in table {detail[0]}{named}"
+        case "rule-removed" if is_old:
+            return f"rule {rule.partition(' -> ')[0]} gone from table {detail[0]} ({detail[2]})"
+        case "rule-removed":
+            return f"rule gone from table {detail[0]} ({detail[2]}){named}"
+        case _:
+            return f"rule {rule}" if is_old else f"rule: {rule}"
+
+
 def _event(event: Event) -> str:
     detail = event.detail
     match event.kind:
-        case "matched":
-            return f"rule: {detail[3]}"
         case "missed":
             return f"no rule in table {detail[2]} matches"
+        case "metered" if detail[3] == "dscp_remark":
+            return f"meter {detail[2]}: its rate is exceeded, and the DSCP made worse"
         case "dropped":
             return f"dropped: {detail[2]}"
-        case "rule-added":
-            return f"new rule in table {detail[0]}: {detail[1]}"
-        case "rule-modified":
-            return f"changed rule in table {detail[0]}: {detail[1]}"
-        case "rule-removed":
-            return f"rule gone from table {detail[0]} ({detail[2]}): {detail[1]}"
+        case "not-output":
+            return f"in vain: {detail[2]}"
+        case "asleep":
+            return f"still in {detail[1]}"
         case "refused":
             return f"refused: {detail[0]}"
         case "crashed":
@@ -228,7 +437,7 @@ def _event(event: Event) -> str:
             return ""
 
 
-def _sent(record: Record, flight: InFlight) -> str:
+def _sent(record: Record, flight: InFlight, order: Callable[[Port, OpenFlowMessage], str]) -> str:
     message = flight.message
     if record.transition.verb == INJECT:
         return ""
@@ -241,7 +450,7 @@ def _sent(record: Record, flight: InFlight) -> str:
         keeps = "" if message.buffer_id == NO_BUFFER else f"keeps it in buffer {message.buffer_id} and "
         return f"{keeps}asks controller {flight.channel.port}: {_handed(message)}"
     if isinstance(message, OpenFlowMessage):
-        return f"tells {flight.channel.port}: {_order(message)}"
+        return f"tells {flight.channel.port}: {order(flight.channel.port, message)}"
     return ""
 
 
@@ -252,7 +461,8 @@ def _handed(message: PacketIn) -> str:
     return f"{name}[{describe(message.data)}] came in by port {message.in_port}{cut}"
 
 
-def _order(message: OpenFlowMessage) -> str:
+def order_text(message: OpenFlowMessage) -> str:
+    """Return a control message in full."""
     match message:
         case PacketOut():
             what = message.tag or (
@@ -272,5 +482,11 @@ def _order(message: OpenFlowMessage) -> str:
 
 
 def last_line(verdict: str, message: str) -> str:
-    """Return how a story of a violation ends."""
+    """Return the line that says what is broken."""
     return f"  ✗  {verdict} is broken: {message}"
+
+
+def ending(verdict: str, message: str, cause: Iterable[str] = ()) -> Iterator[str]:
+    """Yield how the story of a violation ends: what is broken, and the cause."""
+    yield last_line(verdict, message)
+    yield from (f"{_INDENT}{line}" for line in cause)

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from penstock.controllers.held import Ledger
 from penstock.controllers.tcp.remote import ELSEWHERE, RemoteController
-from penstock.controllers.tcp.tags import Tags
 from penstock.errors import PenstockError
 from penstock.fuzz.building import build_setting
 from penstock.fuzz.inputs import (
@@ -38,7 +38,7 @@ from penstock.openflow.wire import decode
 from penstock.report.past import first_lasting
 from penstock.scenario import scenario_of
 from penstock.trace import Line, Trace, read_trace
-from penstock.world.component import Aware, Message
+from penstock.world.component import Aware, Endpoint, Message
 from penstock.world.frame import Frame
 from penstock.world.hosts import Host
 from penstock.world.network import ComponentRaised, GlobalState, Network
@@ -281,7 +281,7 @@ class Player:
         self.world = world
         self.failure = ""
         """Why the last turn could not be taken, if so."""
-        self._tags: dict[str, Tags] = {}
+        self._ledgers: dict[str, Ledger] = {}
         self._due: list[Record] = []
         """What happened because its time had come, and no line has told of yet."""
         world.observe(self._observe)
@@ -308,7 +308,7 @@ class Player:
                 record = world.take(turn.transition)
                 self._hand_over(record)
             for channel, message in turn.puts:
-                put = world.inject(channel, self._named(channel.node, message))
+                put = world.inject(channel, self._named(channel, message))
                 record = put if record is None else record
             self._know(turn.minds)
         except (PenstockError, ComponentRaised, ValueError) as error:  # a stranger's port may be no number
@@ -337,7 +337,9 @@ class Player:
 
     def _hand_over(self, record: Record) -> None:
         if isinstance(record.message, PacketIn) and record.message.tag:
-            self._tags.setdefault(record.node, Tags()).hand_over(record.message)
+            ledger = self._ledgers.setdefault(record.node, Ledger())
+            ledger.hand_over(record.transition.node, record.message)
 
-    def _named(self, node: str, message: Any) -> Any:
-        return self._tags[node].take_back(message) if node in self._tags else message
+    def _named(self, channel: Endpoint, message: Any) -> Any:
+        ledger = self._ledgers.get(channel.node)
+        return message if ledger is None else ledger.take_back(str(channel.port), message)

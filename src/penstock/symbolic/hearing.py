@@ -12,11 +12,11 @@ Messages from one switch stay in order: while one waits to be heard, those after
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from penstock.controllers.reactions import Answering
+from penstock.controllers.reactions import Answering, Given, Perform
 from penstock.errors import PenstockError
 from penstock.openflow.messages import FlowRemoved, OpenFlowMessage, PortStatus
 from penstock.openflow.stats import StatsReply
@@ -50,7 +50,7 @@ class Hearing:
         self.name = controller.name
         self.version = controller.version
         self.sees_numbers = controller.sees_numbers
-        self._controller = controller
+        self._controller = self.inner = controller
         self._kinds = tuple(KINDS[kind] for kind in kinds)
         self.discovery: Discovery | None = None
 
@@ -136,9 +136,20 @@ class Hearing:
         """Tell whether the controller would take in what a switch sends."""
         return self._controller.hears(state.inner, switch)
 
-    def pose(self, state: HearingState, switch: str, question: Any, inputs: Any) -> Any:
+    @property
+    def steps(self) -> Mapping[Given, Any]:
+        """What happened to the controller so far, and the state it was in then; all in its own words."""
+        return self._controller.steps
+
+    def rehearse(self, state: Any) -> Perform:
+        """Bring the controller into a state of its own, and return what has things happen to it."""
+        return self._controller.rehearse(state)
+
+    def pose(
+        self, state: HearingState, switch: str, question: Any, inputs: Any, *, followed: bool = True
+    ) -> Any:
         """Run the controller's handler on a message whose contents are followed."""
-        return self._controller.pose(state.inner, switch, question, inputs)
+        return self._controller.pose(state.inner, switch, question, inputs, followed=followed)
 
 
 def _first(state: HearingState) -> dict[str, OpenFlowMessage]:

@@ -22,7 +22,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from penstock.symbolic.run import MOST_DECISIONS, Decision, Loss, Run, TooManyDecisions
 from penstock.symbolic.solving.solver import Solver
@@ -33,6 +33,10 @@ T = TypeVar("T")
 
 _Signs = tuple[tuple[Term, bool], ...]
 """What tells paths apart: the conditions that decided, and which way."""
+
+
+_LOSSY: Final = 6
+"""How many times less time is spent on a program that cannot be followed all the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,12 @@ class _Search(Generic[T]):
     runs: int = 0
     divergences: int = 0
 
+    @property
+    def limit(self) -> float | None:
+        """How many seconds there are; fewer if values slip away, and paths may be missing in any case."""
+        lossy = self.losses or self.divergences
+        return self.seconds if self.seconds is None or not lossy else self.seconds / _LOSSY
+
     def explore(self) -> Exploration[T]:
         """Turn round decisions until none is left or a budget is spent."""
         queries, unknown = self.solver.queries, self.solver.unknown
@@ -124,8 +134,8 @@ class _Search(Generic[T]):
         """Look for paths that leave a known one at some decision from the given one on."""
         signs, held = _signs(path), path.condition
         for index in range(start, len(held)):
-            if self.seconds is not None and monotonic() - self.started >= self.seconds:
-                self.remarks.append(f"The search stopped after {self.seconds:g} s; there may be more paths.")
+            if self.limit is not None and monotonic() - self.started >= self.limit:
+                self.remarks.append(f"The search stopped after {self.limit:g} s; there may be more paths.")
                 return
             inputs = self.solver.solve((*held[:index], negation(held[index])))
             if inputs is None:
@@ -162,7 +172,7 @@ class _Search(Generic[T]):
     def _run(self, inputs: dict[str, int]) -> Path[T]:
         self.runs += 1
         result, cut = None, False
-        with Run() as run:
+        with Run(inputs) as run:
             try:
                 result = self.execute(inputs)
             except TooManyDecisions:

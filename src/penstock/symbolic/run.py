@@ -15,14 +15,17 @@ import linecache
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import ClassVar, Final, NamedTuple
 
 from penstock.symbolic.terms import Term, negation
 
-MARK: Final = "__penstock_followed__"
+HOOK: Final = "__penstock_"
+"""How the names begin by which code that is followed finds Penstock."""
+
+MARK: Final = f"{HOOK}followed__"
 """The variable that every module has whose code was rewritten to be followed."""
 
 MOST_DECISIONS: Final = 2_000
@@ -107,7 +110,12 @@ class Run:
 
     current: ClassVar[Run | None] = None
 
-    def __init__(self) -> None:
+    ports: ClassVar[tuple[int, ...]] = ()
+    """The ports that switches have in the network that runs are about."""
+
+    def __init__(self, inputs: Mapping[str, int] | None = None) -> None:
+        self.inputs = dict(inputs or {})
+        """What the inputs are in this run, as far as that is known."""
         self.decisions: list[Decision] = []
         self.losses: Counter[Loss] = Counter()
         self.holders: dict[int, tuple[object, list[object]]] = {}
@@ -135,6 +143,11 @@ class Run:
             self._known[known] = went
             self.decisions.append(Decision(known, went, _here(), outcome))
         return outcome
+
+    def age(self, naming: Callable[[Term], Term]) -> None:
+        """Call the inputs that decided so far by other names."""
+        self.decisions = [made._replace(condition=naming(made.condition)) for made in self.decisions]
+        self._known = {naming(condition): outcome for condition, outcome in self._known.items()}
 
     def lose(self, what: str) -> None:
         """Note that a value slips away here."""

@@ -19,8 +19,11 @@ from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, Final, NamedTuple, TypeVar
 
+from penstock.controllers import origins
 from penstock.controllers.native import NativeController
 from penstock.controllers.osken.sessions import held_xids
+from penstock.controllers.watched import Rolls
+from penstock.explore.reexecution import MOST_STEPS, Remembered
 from penstock.openflow.messages import (
     BarrierReply,
     FlowMod,
@@ -95,6 +98,10 @@ class AbstractController:
         self.name = inner.name
         self.inner = inner
         self._experience = experience
+        if isinstance(inner, Rolls):
+            inner.rolls = False
+        self.remembered: dict[tuple[Hashable, Subject], Remembered] = {}
+        """Some of the steps that the program has made."""
         self._waiting: dict[frozenset[Any], frozenset[Any]] = {frozenset(): frozenset()}
         """The contents that queues have had: there are few, each in very many states."""
 
@@ -146,6 +153,14 @@ class AbstractController:
         """Return what the program does with something in one of its states."""
         step = self.inner.receive(inner, subject.switch, subject.message)
         self._experience.note_memory(step.state)
+        if len(self.remembered) < MOST_STEPS and not origins.is_recording():
+            key = (inner, subject)
+            self.remembered[key] = Remembered(
+                self.name,
+                str(subject),
+                lambda: self.inner.receive(inner, subject.switch, subject.message),
+                step,
+            )
         held = None if isinstance(self.inner, NativeController) else _numbers_in(step.state)
         return step._replace(
             state=self._programs.setdefault(step.state, step.state),
@@ -154,6 +169,9 @@ class AbstractController:
 
     def _remembered(self, inner: Hashable, subject: Subject) -> Step:
         """Return the same, the program's code having run once for it."""
+        if origins.is_recording():
+            # Such steps also say which code did what, and others do not.
+            return self.handled(inner, subject)
         key = (inner, subject)
         step = self._steps.get(key)
         if step is None:

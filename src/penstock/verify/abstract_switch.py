@@ -45,6 +45,8 @@ from penstock.world.component import Event, Port, Step
 from penstock.world.frame import Frame
 from penstock.world.switch import Switch, SwitchState
 from penstock.world.switch.flow_table import FlowEntry
+from penstock.world.switch.meters import UNMETERED
+from penstock.world.switch.pipeline import CHOSEN
 
 MATCH: Final = "match"
 NOMATCH: Final = "nomatch"
@@ -170,6 +172,9 @@ class AbstractSwitch:
         applied = (each for entry in met for each in entry.instructions if isinstance(each, ApplyActions))
         self._experience.rewritten |= any(sent != data for sent in carried)
         self._experience.rewritten |= any(_rewrites(each.actions) for each in applied)
+        noted = {event.kind for event in step.events}
+        self._experience.metered |= UNMETERED in noted
+        self._experience.chosen |= CHOSEN in noted
         self._experience.spread |= any(
             group.type == GroupType.SELECT and len(group.buckets) > 1 for group in inner.groups.values()
         )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from penstock.openflow.match import Match
 from penstock.openflow.messages import BarrierRequest, FlowCommand, FlowMod
-from penstock.verify.variables import snapshot_of
+from penstock.verify.overlapping import Sent, sent_rule
 from penstock.world.component import Step
 
 MISHAPS: Final = {
@@ -24,7 +24,10 @@ MISHAPS: Final = {
 LEFT_OPEN: Final = {
     "rewritten": "Packets are rewritten on their way, and classes are found for packets as they are sent.",
     "spread": "A group has the switch choose a bucket for each packet, and only its own choice was tried.",
+    "chosen": "Packets meet several rules of one priority, of which only the switch's own choice was tried.",
+    "metered": "Packets go through meters, and a proof has none of them exceed a rate.",
     "clock_read": "The program asks what time it is, and no time passes in a proof.",
+    "waits": "A handler of the program waits for time to pass, and no time passes in a proof.",
     "counted": "The program goes by what switches count or by how long rules last: a proof counts nothing.",
 }
 """What a network does that a proof does not follow, by the name of what is noted, in sentences."""
@@ -38,6 +41,8 @@ class Experience:
     subjects: set[Any] = field(default_factory=set)
     matches: set[Match] = field(default_factory=set)
     """What rules that were sent ask of packets."""
+    rules: set[Sent] = field(default_factory=set)
+    """The rules that were sent."""
     barriers: bool = False
     """A barrier was sent."""
     only_adds: bool = True
@@ -54,36 +59,37 @@ class Experience:
     """A packet left a switch other than it had come."""
     spread: bool = False
     """A packet came to a group of which the switch chooses one bucket."""
+    chosen: bool = False
+    """A packet met several rules of one priority that say different things."""
+    metered: bool = False
+    """A packet went through a meter."""
     repeated_replies: bool = False
     """A switch confirmed a barrier while the same confirmation was still waiting."""
 
-    opaque: set[str] = field(default_factory=set)
-    """The types of what the program has in memory that cannot be put back as it was."""
     clock_read: bool = False
     """The program asked what time it is."""
+    waits: bool = False
+    """A handler of the program waits for time to pass."""
 
     def left_open(self) -> list[str]:
         """Return what was met that a proof does not follow, in sentences."""
-        kept = (
-            f"The program may keep something in {', '.join(sorted(self.opaque))}, which cannot be put back."
-        )
-        found = [said for name, said in LEFT_OPEN.items() if getattr(self, name)]
-        return [*found, kept] if self.opaque else found
+        return [said for name, said in LEFT_OPEN.items() if getattr(self, name)]
 
     def note_memory(self, program: Any) -> None:
         """Note what a program knows that no state tells."""
-        snapshot = snapshot_of(program)
-        self.opaque |= frozenset() if snapshot is None else snapshot.opaque
         self.clock_read |= getattr(program, "clock_read", False)
+        self.waits |= getattr(program, "unfinished", False)
 
     def handled(self, program: Hashable, subject: object, step: Step) -> None:
         """Note what a program was given, and what it did."""
         self.programs |= {program, step.state}
         self.subjects.add(subject)
         self.mishaps.update(event.kind for event in step.events if event.kind in MISHAPS)
-        for _, message in step.sends:
+        for switch, message in step.sends:
             self.barriers |= isinstance(message, BarrierRequest)
             if isinstance(message, FlowMod):
+                rule = sent_rule(str(switch), message)
+                self.rules |= {rule} if rule is not None else set()
                 self.matches.add(message.match)
                 self.only_adds &= message.command == FlowCommand.ADD
                 self.only_adds &= not (message.idle_timeout or message.hard_timeout)

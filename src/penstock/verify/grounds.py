@@ -44,7 +44,7 @@ from typing import Any, Final, NamedTuple
 from penstock.explore.cells import Cells
 from penstock.frozen import FrozenMap
 from penstock.openflow.messages import BarrierRequest, FlowMod, PacketIn, PacketOut
-from penstock.properties.base import UPHELD, Violated
+from penstock.properties.base import UPHELD, Violated, sight_of
 from penstock.verify.abstract_controller import CONTROL, AbstractController, ControllerQueues, Request
 from penstock.verify.abstract_host import AbstractHost, HostQueue
 from penstock.verify.abstract_switch import AbstractSwitch, Arrival, SwitchQueues
@@ -295,7 +295,8 @@ class Checker:
     def _seen(self, node: str, step: Step, flights: tuple[InFlight, ...] = ()) -> tuple[tuple[int, Any], ...]:
         """Return what properties would see of a step that was left out, by their places."""
         record = Record(Transition(ACT, node, INSTEAD), node, None, None, flights, step.events)
-        sights = ((index, watcher.see(record)) for index, watcher in enumerate(self._cells.properties))
+        watchers = enumerate(self._cells.properties)
+        sights = ((index, sight_of(watcher, record, step.state)) for index, watcher in watchers)
         return tuple((index, sight) for index, sight in sights if sight not in (None, UPHELD))
 
 

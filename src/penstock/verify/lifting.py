@@ -109,10 +109,17 @@ def _check(network: Network, start: GlobalState, traffic: Traffic) -> None:
             )
 
 
+def _unlimited(switch: Switch) -> Switch:
+    """Return a switch whose meters limit nothing: packets that come any number of times have no rate."""
+    made = switch.chassis
+    options = replace(made.options, meters="pass", overruns=0, overlaps=0)
+    return Switch(made.name, made.dpid, made.ports, options, made.controllers)
+
+
 def _lifted(component: Component, traffic: Traffic, how: Lifting, experience: Experience) -> Component:
     if isinstance(component, Switch):
         return AbstractSwitch(
-            component, experience, history=how.history, flush=how.kuai, timeouts=how.timeouts
+            _unlimited(component), experience, history=how.history, flush=how.kuai, timeouts=how.timeouts
         )
     if isinstance(component, Host):
         sent = traffic.get(component.name, ()) if how.sending else ()
@@ -122,7 +129,7 @@ def _lifted(component: Component, traffic: Traffic, how: Lifting, experience: Ex
 
 def _state(component: Component, state: Any) -> Any:
     if isinstance(component, Switch):
-        return SwitchQueues(state)
+        return SwitchQueues(replace(state, overruns=0, overlaps=0))
     if isinstance(component, Host):
         return HostQueue()
     return state if component.name == FABRIC else ControllerQueues(state)

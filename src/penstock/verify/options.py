@@ -14,18 +14,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, ClassVar, Final
 
 from penstock.errors import PenstockError
+from penstock.properties.ambiguous import NoAmbiguousRules
 from penstock.properties.base import Property
 from penstock.properties.controllers import ControllerCrash, ControllerHang
-from penstock.tables import made_from, with_tuples
+from penstock.suggesting import hint
+from penstock.tables import made_from
+from penstock.typed import Checked
 from penstock.verify.invariants import NoLoops
 from penstock.verify.verification import Method
 
 NAMED: Final[Mapping[str, Callable[[], Property]]] = {
     "NoLoops": NoLoops,
     "NoForwardingLoops": NoLoops,
+    "NoAmbiguousRules": NoAmbiguousRules,
     "ControllerCrash": ControllerCrash,
     "ControllerHang": ControllerHang,
 }
@@ -42,38 +46,24 @@ _NAME: Final = re.compile(r"[A-Za-z_]\w*|.*\.py:.*")
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyOptions:
-    """How a proof goes about.
+class VerifyOptions(Checked):
+    """How a proof goes about."""
 
-    `mode` says by which reductions (see `verification`).  With `fair`, a step that can be taken for ever is
-    taken again and again.  With `timeouts`, a rule that has one may vanish at any moment.
-    """
+    SECTION: ClassVar[str] = "[verify]"
 
     properties: tuple[str, ...] = ()
+    """What is to be proved: formulas, as in `G forall p in h2.rcvq: not p.ssh`, or names."""
     mode: Method = "penstock"
+    """By which reductions (see `verify.verification`)."""
     fair: bool = False
+    """A step that can be taken for ever is taken again and again (weak fairness)."""
     timeouts: bool = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.properties, tuple) or not all(isinstance(t, str) for t in self.properties):
-            raise PenstockError(
-                f"properties = {self.properties!r} in [verify] is no list of texts: write "
-                'properties = ["G forall p in h2.rcvq: not p.ssh"].'
-            )
-        if self.mode not in get_args(Method):
-            raise PenstockError(
-                f"mode = {self.mode!r} in [verify] is unknown: use {', '.join(get_args(Method))}."
-            )
-        for name in ("fair", "timeouts"):
-            if not isinstance(getattr(self, name), bool):
-                raise PenstockError(
-                    f"{name} = {getattr(self, name)!r} in [verify] is neither true nor false."
-                )
+    """A rule that has a timeout may vanish at any moment."""
 
 
 def options_of(table: Mapping[str, Any]) -> VerifyOptions:
     """Return the options that a table gives."""
-    return made_from(VerifyOptions, with_tuples(table), "verify")
+    return made_from(VerifyOptions, table, "verify")
 
 
 def named_property(text: str) -> Property | None:
@@ -82,10 +72,8 @@ def named_property(text: str) -> Property | None:
     if made is not None:
         return made()
     if _NAME.fullmatch(text) and text not in _CONSTANTS:
-        raise PenstockError(
-            f"A proof knows no property {text!r}: give a formula, as in 'G forall p in h2.rcvq: not p.ssh', "
-            f"or one of {', '.join(NAMED)}."
-        )
+        otherwise = f"give a formula, as in 'G forall p in h2.rcvq: not p.ssh', or one of {', '.join(NAMED)}."
+        raise PenstockError(f"A proof knows no property {text!r}: {hint(text, NAMED, otherwise)}")
     return None
 
 

@@ -5,7 +5,8 @@ repeated until there are no more.  Two packets of a host are in one class unless
 
 - the program goes different ways for them, in a state that it can be in, at a port where it is asked about
   such packets (its handler is run concolically there, see `penstock.symbolic`);
-- the program keeps or sends something of theirs that is not the same (`flows`);
+- the program keeps something of theirs, and goes different ways for that when it is given something else
+  later (`penstock.symbolic.remembering`);
 - a rule that was ever sent, or was there from the start, matches one and not the other;
 - a property tells them apart.
 
@@ -19,45 +20,45 @@ packets that are rewritten on their way, more classes than can be dealt with.  A
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from penstock.controllers.reactions import Answering, Reaction
+from penstock.controllers.reactions import Answering, Given, Reaction
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn
-from penstock.symbolic.discovery import Discovery
+from penstock.stopping import Bound, Why
+from penstock.symbolic.discovery import Discovery, ports_in
+from penstock.symbolic.equivalence import EquivalenceClass, Partition, Refinement
+from penstock.symbolic.faithfulness import departures
 from penstock.symbolic.forwarding.matching import Header
 from penstock.symbolic.packets.coherence import wishes
 from penstock.symbolic.packets.domain import Sender
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.packets.inputs import PacketQuestion
 from penstock.symbolic.paths import explore
+from penstock.symbolic.remembering import Origin, Remembering
+from penstock.symbolic.run import Loss, Run
 from penstock.symbolic.solving.solver import Solver
-from penstock.symbolic.space import Inputs, Space, Variable
-from penstock.symbolic.terms import FALSE, TRUE, Term, const, either, eq, evaluate, negation
-from penstock.verify.abstract_controller import Request, Subject
-from penstock.verify.assumed import Assumed
+from penstock.symbolic.space import Inputs, Space
+from penstock.symbolic.terms import Term, both, const, either, eq, negation
+from penstock.verify.abstract_controller import Request
 from penstock.verify.experience import LEFT_OPEN, Experience
-from penstock.verify.flows import Asking, Flows, Handling
 from penstock.world.frame import Frame
 from penstock.world.hosts import Host
 
 MOST_CLASSES: Final = 64
 """How many classes of packets of one host are dealt with."""
 
-MOST_VALUES: Final = 3
-"""How many values of a header field are told apart because they leave traces, if there is no end of them."""
-
 _CONFINED: Final = ("eth_dst", "ipv4_dst", "arp_tpa")
-"""Fields that hold no addresses but those of the scenario, groups, and one that nobody has."""
+"""Fields that hold no addresses but those of the scenario, groups, one of nobody, and what is asked for."""
+
+MOST_ADDRESSES: Final = 16
+"""How many other addresses are written to because something asks for them."""
 
 _BESIDE: Final = frozenset({"in_port", "metadata", "tunnel_id"})
 """What rules ask for that is no part of a packet but of how it came there."""
-
-Partition = tuple[tuple[Term, ...], ...]
-"""Conditions of which one and only one holds of each packet."""
 
 
 class Context(NamedTuple):
@@ -67,92 +68,67 @@ class Context(NamedTuple):
     template: PacketIn
 
 
-@dataclass(frozen=True, slots=True)
-class PacketClass:
-    """Packets that nothing tells apart, and one of them."""
-
-    condition: tuple[Term, ...]
-    inputs: Inputs
-    frame: Frame
-
-
 class HostPackets:
     """The classes of what one host may send."""
 
-    def __init__(self, host: Host, discovery: Discovery, controller: Handling) -> None:
+    def __init__(self, host: Host, discovery: Discovery) -> None:
         self.host = host
         frames = FrameSpace(discovery.addresses, sender=Sender(host.mac, host.ip))
         self.frames = frames
-        confined = [
-            either(*(eq(frames.fields[name], const(value)) for value in frames.space.by_name[name].preferred))
-            for name in _CONFINED
-        ]
-        self.solver = Solver(Space(frames.space.variables, (*frames.space.constraints, *confined)))
-        self._flows = Flows(frames, self.solver, controller)
-        self._always = self.solver.space.constraints
+        self.anywhere = Solver(frames.space)
+        """Finds packets to any address."""
+        self._allowed = {name: dict.fromkeys(frames.space.by_name[name].preferred) for name in _CONFINED}
         self._wishes = wishes(frames.fields, discovery_hosts(discovery), discovery.addresses)
-        self._refined: set[frozenset[tuple[Term, ...]]] = set()
-        self._told_apart: Counter[str] = Counter()
-        self.kept: dict[str, None] = {}
-        """The header fields of which the program keeps or sends more values than were told apart."""
-        self.classes: list[PacketClass] = []
-        whole = self._example(())
-        if whole is not None:
-            self.classes.append(whole)
+        self._refined: dict[frozenset[tuple[Term, ...]], Partition] = {}
+        self._widened = 0
+        self._begin()
+
+    @property
+    def classes(self) -> list[EquivalenceClass]:
+        """The classes as far as they are refined."""
+        return self._refinement.classes
+
+    @property
+    def is_too_wide(self) -> bool:
+        """Whether there were more addresses to write to than are dealt with."""
+        return self._widened > MOST_ADDRESSES
+
+    def _begin(self) -> None:
+        """Begin with one class of all packets to the addresses that are allowed."""
+        space = self.frames.space
+        confined = [
+            either(*(eq(self.frames.fields[name], const(value)) for value in values))
+            for name, values in self._allowed.items()
+        ]
+        self.solver = Solver(Space(space.variables, (*space.constraints, *confined)))
+        self._refinement = Refinement(self.frames, self.solver, self._wishes, MOST_CLASSES)
+
+    def _widen(self, partition: Partition) -> bool:
+        """Allow addresses that something asks for; tell whether there were such."""
+        before = self._widened
+        for part in partition:
+            if self._widened > MOST_ADDRESSES or self.solver.solve(part) is not None:
+                continue
+            inputs = self.anywhere.solve(part) or {}
+            for name in _CONFINED:
+                value = inputs.get(name)
+                if value is not None and value not in self._allowed[name]:
+                    self._allowed[name][value] = None
+                    self._widened += 1
+        return self._widened > before
 
     def refine(self, partition: Partition) -> None:
         """Split the classes that a partition goes through."""
         key = frozenset(partition)
         if len(partition) < 2 or key in self._refined:
             return
-        self._refined.add(key)
-        found: list[PacketClass] = []
-        for known in self.classes:
-            assumed = Assumed((*self._always, *known.condition))
-            for part in partition:
-                left = {assumed.left_of(term): None for term in part}
-                condition = (*known.condition, *(term for term in left if term != TRUE))
-                if all(evaluate(term, known.inputs) for term in part):
-                    found.append(replace(known, condition=condition))
-                elif FALSE not in left and (made := self._example(condition)) is not None:
-                    found.append(made)
-        self.classes = found[: MOST_CLASSES + 1]
-
-    def refine_by_traces(self, asking: Asking, subjects: Collection[Subject]) -> None:
-        """Split the classes whose packets leave different things in a program, or in what it sends."""
-        alike = 0
-        while alike < len(self.classes) <= MOST_CLASSES:
-            known = self.classes[alike]
-            found = self._flows.telling(known.condition, known.inputs, asking, subjects)
-            if found is None:
-                alike += 1
-                for partition in self._flows.looked_into(known.condition, known.inputs, asking, subjects):
-                    self.refine(partition)
-            elif not self._may_split(found):
-                alike += 1
-            else:
-                telling = eq(found.term, const(known.inputs[found.name]))
-                self.refine(((telling,), (negation(telling),)))
-        if self._flows.unclear:
-            self.kept["the contents"] = None
-
-    def _may_split(self, field: Variable) -> bool:
-        """Tell whether one more value of a field is to be told apart; note it if not."""
-        told = self._told_apart[field.name]
-        if field.name not in _CONFINED and told >= MOST_VALUES:
-            self.kept[field.name] = None
-            return False
-        self._told_apart[field.name] += 1
-        return True
-
-    def _example(self, condition: tuple[Term, ...]) -> PacketClass | None:
-        inputs = self.solver.solve(condition)
-        if inputs is None:
-            return None
-        assumed = Assumed((*self._always, *condition))
-        wanted = [wish for wish in map(assumed.left_of, self._wishes) if wish not in (TRUE, FALSE)]
-        inputs = self.solver.likely((*condition, *wanted)) or inputs
-        return PacketClass(condition, inputs, Frame(self.frames.data(inputs)))
+        self._refined[key] = partition
+        if self._widen(partition):
+            self._begin()
+            for earlier in self._refined.values():
+                self._refinement.split(earlier)
+        else:
+            self._refinement.split(partition)
 
 
 def discovery_hosts(discovery: Discovery) -> list[Host]:
@@ -164,10 +140,11 @@ class PacketClasses:
     """The classes of all hosts, as far as they are known."""
 
     def __init__(self, discovery: Discovery, controller: Answering) -> None:
-        assert isinstance(controller, Handling)
         self._controller = controller
         self._options = discovery.options
-        self.hosts = [HostPackets(host, discovery, controller) for host in discovery_hosts(discovery)]
+        self._ports = ports_in(discovery.network)
+        self.hosts = [HostPackets(host, discovery) for host in discovery_hosts(discovery)]
+        self._remembering = Remembering(controller, self._origins_of)
         self.remarks: dict[str, None] = {}
         """Why there may be more classes, in sentences."""
         self.reservations: dict[str, None] = {}
@@ -177,7 +154,7 @@ class PacketClasses:
     @property
     def traffic(self) -> dict[str, tuple[Frame, ...]]:
         """One packet of each class, by the host that may send it."""
-        return {each.host.name: tuple(known.frame for known in each.classes) for each in self.hosts}
+        return {each.host.name: tuple(Frame(known.data) for known in each.classes) for each in self.hosts}
 
     @property
     def count(self) -> int:
@@ -200,27 +177,55 @@ class PacketClasses:
         before = self.count
         for match in sorted(experience.matches):
             self.tell_apart_by(match)
-        sent = {each.host.name: {known.frame.data for known in each.classes} for each in self.hosts}
+        sent = {each.host.name: {known.data for known in each.classes} for each in self.hosts}
         for each, context in self._contexts(experience, sent):
             for program in programs:
                 if until is not None and time.monotonic() >= until:
-                    self.remarks["Time was up before all packets were told apart."] = None
+                    text = "Time was up before all packets were told apart."
+                    self.remarks[Bound(text, Why.SECONDS)] = None
                     return False
                 each.refine(self._ways(each, context, program))
-                each.refine_by_traces(Asking(program, *context), experience.subjects)
+        self._refine_by_what_is_kept(until)
         for each in self.hosts:
-            for field in each.kept:
-                self.reservations[
-                    f"The program keeps or sends {field} of packets from {each.host.name}, of which only a "
-                    "few values were tried."
-                ] = None
             if len(each.classes) > MOST_CLASSES:
                 self.remarks[
                     f"{each.host.name} may send more than {MOST_CLASSES} packets that something tells apart."
                 ] = None
-            if each.solver.unknown:
-                self.remarks["The solver gave up on some packets, so classes may be missing."] = None
+            if each.is_too_wide:
+                self.remarks[
+                    f"{each.host.name} may write to more than {MOST_ADDRESSES} addresses that nobody has and "
+                    "that something tells apart."
+                ] = None
+            if each.solver.unknown or each.anywhere.unknown:
+                text = "The solver gave up on some packets, so classes may be missing."
+                self.remarks[Bound(text, Why.UNFOUND)] = None
         return self.count > before and not self.remarks
+
+    def _refine_by_what_is_kept(self, until: float | None) -> None:
+        """Split classes by what the program decides by what it has kept of their packets."""
+        before, unfinished = self.count, True
+        while unfinished and self.count == before:
+            for sequel in self._remembering.sequels(until=until):
+                packets = next(each for each in self.hosts if each.host.name == sequel.sender)
+                wanted = both(*sequel.condition)
+                packets.refine(((wanted,), (negation(wanted),)))
+            unfinished = self._remembering.unfinished
+        for loss in self._remembering.losses:
+            self.remarks[_lost(loss)] = None
+        self.remarks.update(self._remembering.remarks)
+
+    def _origins_of(self, given: Given) -> list[Origin]:
+        """Return whose packet it was that a program was asked about."""
+        message = given.message
+        if not isinstance(message, PacketIn):
+            return []
+        template = replace(message, data=b"", total_len=0)
+        return [
+            Origin(each.host.name, PacketQuestion(template, each.frames), known.inputs)
+            for each in self.hosts
+            for known in each.classes
+            if known.data == message.data
+        ]
 
     def tell_apart_by(self, match: Match) -> None:
         """Split classes by what a rule asks of packets, wherever they come in."""
@@ -260,6 +265,7 @@ class PacketClasses:
 
     def _explored(self, packets: HostPackets, context: Context, program: Any) -> Partition:
         switch, template = context
+        Run.ports = self._ports
         question = PacketQuestion(template, packets.frames)
 
         def posed(inputs: Inputs) -> Reaction:
@@ -267,15 +273,22 @@ class PacketClasses:
 
         exploration = explore(
             posed,
-            packets.solver.space,
+            packets.frames.space,
             paths=self._options.paths,
             seconds=self._options.seconds,
-            solver=packets.solver,
+            solver=packets.anywhere,
         )
         for loss in exploration.losses:
-            self.remarks[
-                f"What depends on {loss.place.expression!r} in line {loss.place.line} was not followed, so "
-                "packets that only it tells apart may be missing."
-            ] = None
+            self.remarks[_lost(loss)] = None
         self.remarks.update(dict.fromkeys(exploration.remarks))
+        departed = departures(self._controller, program, switch, question, exploration)
+        self.remarks.update((Bound(text, Why.UNFOUND), None) for text in departed)
         return tuple(path.condition for path in exploration.paths)
+
+
+def _lost(loss: Loss) -> str:
+    place = loss.place
+    return (
+        f"What depends on {place.expression!r} in line {place.line} of {Path(place.file).name} was not "
+        "followed, so packets that only it tells apart may be missing."
+    )

@@ -15,48 +15,67 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from penstock.building import Built
+from penstock.building import Built, begun
 from penstock.check import Finding
+from penstock.controllers import origins, watched
 from penstock.controllers.reactions import Answering
+from penstock.controllers.surface import MoreState
 from penstock.errors import PenstockError
+from penstock.explain.cause import cause_of
+from penstock.explain.past import Past
+from penstock.explore.reexecution import made_again
 from penstock.explore.search import Bounds, Progress, Stop, Violation, peak_rss_mb
+from penstock.next_steps import Ran, Suggestion, next_steps
+from penstock.properties.ambiguous import NoAmbiguousRules, switches_of
 from penstock.properties.base import Property, never_exercised
 from penstock.properties.watch import Watch
 from penstock.report.coverage import KEY as COVERAGE
 from penstock.report.coverage import covered_file, proof_coverage
-from penstock.scenario import Scenario
-from penstock.trace import Verdict as TraceVerdict
-from penstock.trace import write_trace
+from penstock.reservation import Reservation
+from penstock.scenario import DEFAULT_PROPERTIES, Scenario
+from penstock.stopping import Bound, Why
+from penstock.trace import verdict_of, write_trace
+from penstock.verdict import Result, Verdict, judge, unconfirmed, unjudged
 from penstock.verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock.verify.abstract_host import RECEIVE, SEND
+from penstock.verify.abstract_switch import SwitchQueues
 from penstock.verify.distinctions import Distinctions
 from penstock.verify.experience import MISHAPS
 from penstock.verify.formulas import EventFormula, Reading, property_of, read
 from penstock.verify.invariants import NoLoops
 from penstock.verify.lifting import Lifting, Model, Traffic, lift
-from penstock.verify.ltl.checking import Verdict
+from penstock.verify.ltl.checking import Verdict as TemporalVerdict
 from penstock.verify.monitors import Monitor
 from penstock.verify.options import NEARLY, VerifyOptions, known_of, named_property, options_of
 from penstock.verify.order import all_programs
+from penstock.verify.overlapping import LEFT_OPEN, may_clash, rules_in
 from penstock.verify.packet_classes import PacketClasses
+from penstock.verify.scope import beyond
 from penstock.verify.temporal import breaks, decided
 from penstock.verify.verification import Verification, assumptions_of, verify
 from penstock.verify.vocabulary import LYING, RECEIVED, Vocabulary
 from penstock.world.hosts import Host
+from penstock.world.network import Network
 from penstock.world.switch import SwitchState
 from penstock.world.transition import Record, Transition
 from penstock.world.world import World, states_of
 
+_GLANCE = 60
+_FARTHER = 10
+"""How many states the first search visits, and how many times more each one after it.
+
+A program that keeps all it sees has no end of states, and what it decides by that shows in the first of them.
+"""
+
 _LEAST = 0.001
 """How many seconds a search has at least; it then finds that time is up."""
-
-Result = Literal["proved", "violated", "bounded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +95,8 @@ class Proof:
 
     scenario: Scenario
     options: VerifyOptions
-    result: Result = "proved"
+    result: str = "proved"
+    """The verdict's word."""
     bounds: list[str] = field(default_factory=list)
     findings: list[Refutation] = field(default_factory=list)
     assumptions: tuple[str, ...] = ()
@@ -92,6 +112,27 @@ class Proof:
     peak_rss_mb: int = 0
     covered: Path | None = None
     """Where it is written what was covered, if nothing was found; a report can be made of it."""
+    untested: tuple[str, ...] = ()
+    """The properties that never had anything to judge."""
+    beyond: list[Refutation] = field(default_factory=list)
+    """Runs that break a property with more packets than the scenario has."""
+    unconfirmed: list[Refutation] = field(default_factory=list)
+    """Runs that broke a property, and did not when they were repeated."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the proof came to."""
+        reasons = [bound if isinstance(bound, Bound) else Bound(bound) for bound in self.bounds]
+        tested = {name: int(name not in self.untested) for name in self.methods}
+        violated = bool(self.findings)
+        return judge(Result.PROVED, violated=violated, reasons=reasons, exercised=tested)
+
+    @property
+    def next_steps(self) -> tuple[Suggestion, ...]:
+        """What to try next, the most promising first."""
+        unexercised = () if self.result == "violated" else self.untested
+        ran = Ran("verify", self.scenario, states=self.states, unexercised=unexercised)
+        return next_steps(ran, self.bounds if self.result == "bounded" else ())
 
 
 @dataclass(frozen=True)
@@ -156,6 +197,11 @@ class Proving:
             self._built = scenario.build(asked=True)
         return self._built
 
+    def take_up(self, more: MoreState) -> None:
+        """Begin anew, with more of the program in its state."""
+        watched.again(self.built.network.components, more)
+        self._built = begun(self.built, "joined")
+
     @cached_property
     def hosts(self) -> tuple[Host, ...]:
         """The hosts of the network."""
@@ -192,25 +238,71 @@ def prove(
     started = time.monotonic()
     options = options or options_of(scenario.verify)
     proving = Proving(scenario, options)
-    proof = Proof(scenario, options)
-    if proving.left_out:
-        proof.remarks.append(f"Not judged, since a proof does not know them: {', '.join(proving.left_out)}.")
-    proof.remarks += (*proving.nearly, *_left_aside(scenario))
-    if proving.built.broken:
-        _refuse_to_join(proof, proving.built)
-    else:
-        _Rounds(proving, proof, started, progress).run()
+    for times in count(1):
+        proof = Proof(scenario, options)
+        try:
+            watched.begin(proving.built.network.components, times)
+            _decide(proving, proof, started, progress)
+            break
+        except MoreState as more:
+            proving.take_up(more)
+        finally:
+            watched.leave(proving.built.network.components)
     proof.seconds, proof.peak_rss_mb = time.monotonic() - started, peak_rss_mb()
+    _conclude(proof, proving.built.network)
     if output is not None:
-        proof.findings = [
-            replace(finding, trace=_written(proof, finding, output / f"{scenario.name}-{number}.jsonl"))
-            for number, finding in enumerate(proof.findings, 1)
-        ]
+        proof.findings = _kept(proof, proof.findings, output)
+        proof.beyond = _kept(proof, proof.beyond, output)
         if not proof.findings:
             path = covered_file(output, scenario.name)
             details: dict[str, Any] = {"engine": "verify", COVERAGE: proof_coverage(proof)}
             proof.covered = write_trace(path, scenario.table(), scenario.folder, (), **details)
     return proof
+
+
+def _kept(proof: Proof, findings: Sequence[Refutation], output: Path) -> list[Refutation]:
+    """Write runs down."""
+    name = proof.scenario.name
+    return [
+        replace(finding, trace=_written(proof, finding, output / f"{name}-{number}.jsonl"))
+        for number, finding in enumerate(findings, 1)
+    ]
+
+
+def _decide(proving: Proving, proof: Proof, started: float, progress: Progress | None) -> None:
+    """Prove what is to be proved, or find runs that break it."""
+    skipped_by: list[Bound] = []
+    if proving.left_out:
+        skipped = f"skipped, since verify does not know them: {', '.join(proving.left_out)}"
+        if proof.scenario.properties is DEFAULT_PROPERTIES:
+            proof.remarks.append(f"{skipped.capitalize()}.")
+        else:
+            skipped_by = [Bound(f"{skipped}; name what it is to prove in [verify] properties", Why.UNJUDGED)]
+    proof.remarks += (*proving.nearly, *_left_aside(proof.scenario))
+    if proving.built.broken:
+        _refuse_to_join(proof, proving.built)
+    else:
+        _Rounds(proving, proof, started, progress).run()
+    proof.bounds += skipped_by
+
+
+def _conclude(proof: Proof, network: Network) -> None:
+    """Take out what did not come again or is not asked for, and have the result say what the verdict does."""
+    proof.unconfirmed = [finding for finding in proof.findings if not finding.confirmed]
+    proof.findings = [finding for finding in proof.findings if finding.confirmed]
+    proof.bounds += [unconfirmed(finding.property) for finding in proof.unconfirmed]
+    outside = {
+        finding.property: bound
+        for finding in proof.findings
+        if (bound := beyond(proof.scenario, network, finding.property, finding.records)) is not None
+    }
+    if len(outside) == len(proof.findings):
+        proof.beyond, proof.findings = proof.findings, []
+        proof.bounds += outside.values()
+    if not proof.findings:
+        needs = {made.name: made.needs for made in map(named_property, proof.untested) if made is not None}
+        proof.bounds += unjudged(dict.fromkeys(proof.untested, 0), needs) if proof.untested else []
+    proof.result = str(proof.verdict.result)
 
 
 def _left_aside(scenario: Scenario) -> list[str]:
@@ -255,7 +347,7 @@ def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
             table,
             scenario.folder,
             finding.records,
-            TraceVerdict(finding.property, finding.message),
+            verdict_of(finding.property, finding.message, finding.explanation),
             **{COVERAGE: proof_coverage(proof)},
         )
     details = {
@@ -270,7 +362,7 @@ def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
             "loop": finding.loop,
         },
     }
-    verdict = TraceVerdict(finding.property, finding.message)
+    verdict = verdict_of(finding.property, finding.message, finding.explanation)
     return write_trace(path, scenario.table(), scenario.folder, finding.records, verdict, **details)
 
 
@@ -283,6 +375,9 @@ class _Rounds:
         self._started = started
         self._progress = progress
         self._plan = 0
+        self._glance = _GLANCE
+        """How many states a search visits before it is asked whether other packets are missing."""
+        self._cut_short = False
         discovery = proving.built.discovery
         assert discovery is not None
         controller = discovery.controller
@@ -310,14 +405,24 @@ class _Rounds:
             proof.traffic = classes.traffic
             model = self._proving.lifted(proof.traffic)
             eager = self._search(model)
-            if proof.findings or proof.bounds:
+            if proof.findings or (proof.bounds and not self._cut_short):
                 break
+            proof.bounds.clear()
             programs = self._programs(model, eager)
-            if programs is None or not classes.learn(model.experience, programs, until=self._until):
+            if programs is not None and classes.learn(model.experience, programs, until=self._until):
+                continue
+            if programs is None or not self._cut_short or classes.remarks:
                 break
+            self._glance *= _FARTHER
         proof.classes = {name: len(frames) for name, frames in proof.traffic.items()}
-        left_open = (*classes.remarks, *classes.reservations, *model.experience.left_open())
-        proof.bounds += dict.fromkeys(left_open)
+        left_open = (
+            *classes.remarks,
+            *classes.reservations,
+            *model.experience.left_open(),
+            *self._clashes(model),
+        )
+        proof.bounds += [Bound(text, _kind_of(text)) for text in dict.fromkeys(left_open)]
+        proof.bounds += [each.bound() for each in self._unseen(model)]
         joining = (event.kind for record in self._proving.built.joining for event in record.events)
         mishaps = model.experience.mishaps.union(joining)
         proof.remarks += [said for kind, said in MISHAPS.items() if kind in mishaps]
@@ -328,6 +433,27 @@ class _Rounds:
         elif proof.bounds:
             proof.result = "bounded"
 
+    def _unseen(self, model: Model) -> list[Reservation]:
+        """Return what may have been missed because a program's state was not all there is to it."""
+        components = model.network.components
+        controller = next(made for made in components if isinstance(made, AbstractController))
+        seconds = time.monotonic() - self._started
+        differing = made_again(list(controller.remembered.values()), seconds)
+        watched.look(components)
+        return [*watched.reservations(components), *differing]
+
+    def _clashes(self, model: Model) -> Iterator[str]:
+        """Yield that rules may clash in tables that were not met, where that is to be proved impossible."""
+        if not any(isinstance(made, NoAmbiguousRules) for made in self._proving.claims(model).named):
+            return
+        rules, switches = set(model.experience.rules), [*switches_of(model.network)]
+        for switch in switches:
+            queues = model.start.states[model.network.places[switch.name]]
+            assert isinstance(queues, SwitchQueues)
+            rules |= set(rules_in(switch.name, queues.inner))
+        if may_clash(rules, switches[0].options.version):
+            yield LEFT_OPEN
+
     def _programs(self, model: Model, eager: frozenset[str]) -> Sequence[Hashable] | None:
         """Return the states that the program can be in, for classes to be found in them."""
         controller = next(made for made in model.network.components if isinstance(made, AbstractController))
@@ -335,10 +461,12 @@ class _Rounds:
         if SYNCHRONISE in eager:
             found = all_programs(controller, model.experience)
             if found is None:
-                self._proof.bounds.append("The program has too many states for its packets to be told apart.")
+                text = "The program has too many states for its packets to be told apart."
+                self._proof.bounds.append(Bound(text, Why.PROGRAM_STATES))
                 return None
         if any(_has_timers(controller, program) for program in found or ()):
-            self._proof.bounds.append("The program has timers, and a proof does not let them go off.")
+            text = "The program has timers, and a proof does not let them go off."
+            self._proof.bounds.append(Bound(text, Why.TIMERS))
         return found
 
     def _search(self, model: Model) -> frozenset[str]:
@@ -346,6 +474,7 @@ class _Rounds:
         proof, options = self._proof, self._proving.options
         claims = self._proving.claims(model)
         proof.states = proof.transitions = 0
+        self._cut_short = False
         eager: frozenset[str] = frozenset()
         if claims.invariants:
             found = verify(
@@ -374,13 +503,20 @@ class _Rounds:
     def _stopped(self, reason: str) -> str:
         """Return where a search stopped, in a sentence; what time it had left says nothing to the user."""
         seconds = self._proving.scenario.limits().seconds
-        limit = f"{seconds:g} seconds" if seconds is not None and reason.endswith(" seconds") else reason
-        return f"The search stopped at {limit}."
+        why = reason.why if isinstance(reason, Bound) else Why.FAULT
+        limit = f"{seconds:g} seconds" if seconds is not None and why is Why.SECONDS else reason
+        return Bound(f"The search stopped at {limit}.", why)
 
     def _bounds(self) -> Bounds:
         limits, until = self._proving.scenario.limits(), self._until
         seconds = None if until is None else max(until - time.monotonic(), _LEAST)
-        return Bounds(limits.states, None, seconds, limits.memory_mb)
+        states = self._glance if limits.states is None else min(self._glance, limits.states)
+        return Bounds(states, None, seconds, limits.memory_mb)
+
+    def _is_glance(self, reason: str) -> bool:
+        """Tell whether a search stopped only for packets to be told apart before it goes on."""
+        limit = self._proving.scenario.limits().states
+        return reason == f"{self._glance} states" and (limit is None or self._glance < limit)
 
     def _note_invariants(self, claims: Claims, model: Model, found: Verification) -> None:
         proof, outcome = self._proof, found.outcome
@@ -393,7 +529,9 @@ class _Rounds:
             *(remark for remark in proof.remarks if "never put to the test" not in remark),
             *never_exercised(claims.invariants, outcome.exercised),
         ]
+        proof.untested = tuple(name for name, times in outcome.exercised.items() if not times)
         if found.verdict == "bounded":
+            self._cut_short = self._is_glance(outcome.stopped_by)
             proof.bounds.append(self._stopped(outcome.stopped_by))
         proof.findings += [_retaken(claims, model, violation) for violation in outcome.violations]
 
@@ -404,7 +542,8 @@ class _Rounds:
                 model, reading, claims.vocabulary, fair=self._proving.options.fair, bounds=self._bounds()
             )
         except Stop as stop:
-            proof.bounds.append(self._stopped(str(stop)))
+            self._cut_short |= self._is_glance(stop.bound)
+            proof.bounds.append(self._stopped(stop.bound))
             return
         proof.states += verdict.nodes
         proof.transitions += verdict.transitions
@@ -413,9 +552,17 @@ class _Rounds:
             f"{verdict.method} with an automaton of {verdict.automaton_states} states{fair}, no reductions"
         )
         if verdict.result == "bounded":
+            self._cut_short |= self._is_glance(verdict.stopped_by)
             proof.bounds.append(self._stopped(verdict.stopped_by))
         if verdict.counterexample is not None:
             proof.findings.append(_refuted(claims, model, reading, verdict))
+
+
+def _kind_of(text: str) -> Why:
+    """Return which bound a sentence is about that says what a proof left open."""
+    if isinstance(text, Bound):
+        return text.why
+    return Why.UNFOLLOWED
 
 
 def _retaken(claims: Claims, model: Model, violation: Violation) -> Refutation:
@@ -430,7 +577,10 @@ def _retaken(claims: Claims, model: Model, violation: Violation) -> Refutation:
         fewer, again = _taken(claims, model, name, path)
         if again is not None:
             records, message = fewer, again
-    return Refutation(name, message, records, True)
+    with origins.recorded():
+        records, _ = _taken(claims, model, name, [record.transition for record in records])
+    why = cause_of(Past(enumerate(records, 1)), message)
+    return Refutation(name, message, records, True, explanation=why)
 
 
 def _taken(
@@ -450,7 +600,7 @@ def _taken(
     return tuple(records), watch.broken.get(name)
 
 
-def _refuted(claims: Claims, model: Model, reading: Reading, verdict: Verdict) -> Refutation:
+def _refuted(claims: Claims, model: Model, reading: Reading, verdict: TemporalVerdict) -> Refutation:
     run = verdict.counterexample
     assert run is not None
     moves = (*run.stem, *run.loop)
@@ -461,7 +611,7 @@ def _refuted(claims: Claims, model: Model, reading: Reading, verdict: Verdict) -
         "rest": "then nothing more can happen, and it stays broken.",
         "loop": f"the last {len(run.loop)} steps can go on for ever, and it stays broken.",
     }[run.ending]
-    return Refutation(reading.text, message, records, broken and not verdict.divergence, None, len(run.loop))
+    return Refutation(reading.text, message, records, broken and not verdict.divergence, loop=len(run.loop))
 
 
 def _has_timers(controller: AbstractController, program: Any) -> bool:
@@ -471,7 +621,7 @@ def _has_timers(controller: AbstractController, program: Any) -> bool:
 _ASSUMED = (
     "Hosts send packets of all classes that something tells apart, each any number of times.",
     "Hosts use no addresses as their own but theirs, and write to those of hosts and switches, to groups, "
-    "and to one address that nobody has.",
+    "to those that the program or a property asks for, and to one address that nobody has.",
     "Packets have one VLAN tag at most; there are no fragments, no IPv6 extension headers, and nothing after "
     "an MPLS label.",
     "Messages between barriers are carried out in any order, and are not lost.",

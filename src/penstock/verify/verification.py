@@ -24,6 +24,7 @@ from penstock.explore.interning import WIDTH
 from penstock.explore.search import Bounds, Outcome, Progress, Search, Stop, Violation
 from penstock.properties.base import Property
 from penstock.properties.watch import Watch
+from penstock.stopping import Bound, Why
 from penstock.verify.abstract_controller import CONTROL, SYNCHRONISE, AbstractController
 from penstock.verify.abstract_host import RECEIVE, SEND
 from penstock.verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, REPLY
@@ -39,6 +40,9 @@ Method = Literal["mocs", "ample", "kuai", "off", "penstock"]
 
 MOST_PROGRAMS: Final = 100_000
 """How many states of a program are visited before it is taken to have no end of them."""
+
+MOST_WAITING: Final = 500
+"""The same for a program whose handlers wait for time to pass: nothing wakes them in a proof."""
 
 _PAUSE: Final = 0.2
 """How many seconds a search goes on before it looks at the clock again: one step may be thousands."""
@@ -258,8 +262,7 @@ class _MergedSearch(Search):
             self._look()
             return successors(state)
 
-        limited = self.bounds.seconds is not None or self.bounds.memory_mb is not None
-        return watched if limited or self._progress is not None else successors
+        return watched
 
     def watching_the_clock(self, states: Iterable[int]) -> Iterator[int]:
         """Yield states, with a look at the clock now and then."""
@@ -295,8 +298,12 @@ class _MergedSearch(Search):
 
 def look_at_programs(experience: Experience) -> None:
     """Stop a search if the program seems to have no end of states."""
+    if experience.waits and len(experience.programs) >= MOST_WAITING:
+        text = f"{MOST_WAITING:,} states of the program, in which ever more handlers wait"
+        raise Stop(Bound(text, Why.PROGRAM_STATES, MOST_WAITING))
     if len(experience.programs) >= MOST_PROGRAMS:
-        raise Stop(f"{MOST_PROGRAMS:,} states of the program, which may have ever more")
+        text = f"{MOST_PROGRAMS:,} states of the program, which may have ever more"
+        raise Stop(Bound(text, Why.PROGRAM_STATES, MOST_PROGRAMS))
 
 
 def assumptions_of(model: Model) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.errors import PenstockError
+from penstock.users_code import run_users
 from penstock.world.component import Component, Endpoint
 from penstock.world.fabric import Fabric, Mobility, Roaming, Wire
 from penstock.world.faults import NO_FAULTS, Faults
@@ -81,12 +82,8 @@ def _hosts(topology: Topology, makers: Mapping[str, HostMaker]) -> list[Host]:
         if not callable(maker):
             raise PenstockError(f"{name} cannot be made from {maker!r}: give host(…) or a subclass of Host.")
         ports = topology.host(name).ports
-        try:
-            made.append(maker(name=name, mac=mac, ip=ip, directory=directory, port=min(ports, default=0)))
-        except TypeError as error:
-            raise PenstockError(
-                f"{name} cannot be made, because {error}: give its options with host(…)."
-            ) from None
+        given = {"name": name, "mac": mac, "ip": ip, "directory": directory, "port": min(ports, default=0)}
+        made.append(run_users(f"The host {name}", maker, **given))
     return made
 
 

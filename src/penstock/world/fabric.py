@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 
 from penstock.errors import PenstockError
+from penstock.typed import Checked, From
 from penstock.world.component import Endpoint, Event, Port, Send, Step
 from penstock.world.faults import CHANNEL_BUDGETS, NO_FAULTS, Faults
 from penstock.world.signals import FABRIC, Carrier, Power
@@ -38,19 +39,17 @@ class Wire(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Mobility:
-    """Where a host may move (`s2:3` is port 3 of s2), and how often; it may also move back.
+class Mobility(Checked):
+    """Where a host may move, and how often; it may also move back."""
 
-    A move is silent unless `carrier` is set: no port goes down or up, as behind an access point.
-    """
+    SECTION: ClassVar[str] = "mobility of a host"
 
     places: tuple[str, ...]
-    moves: int = 1
+    """Where it may move: `s2:3` is port 3 of s2."""
+    moves: Annotated[int, From(0)] = 1
+    """How often it may move."""
     carrier: bool = False
-
-    def __post_init__(self) -> None:
-        if self.moves < 0:
-            raise PenstockError(f"A host cannot move {self.moves} times: give moves a number from 0 up.")
+    """Ports go down and up as it moves; otherwise a move is silent, as behind an access point."""
 
 
 class Roaming(NamedTuple):
@@ -120,6 +119,8 @@ class Fabric:
         faults: Faults = NO_FAULTS,
     ) -> None:
         self.faults = faults
+        self.attachments = tuple(attachments)
+        """Where hosts are at first."""
         links = (*attachments, *cables)
         self._wires = (*links, *sessions)
         self._cuts = (

@@ -10,42 +10,41 @@ switch that keeps it.  A flow table of limited size is an option of the switches
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Final
 
-from penstock.errors import PenstockError
+from penstock.typed import Checked, From
 
 CHANNEL_BUDGETS: Final = {"drop": "drops", "duplicate": "duplicates", "reorder": "reorders"}
 """The budget that each fault of a channel draws on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
-    """How often each thing may go wrong; all zero means a perfect network.
+class Faults(Checked):
+    """How often each thing may go wrong; all zero means a perfect network."""
 
-    `targets` names the links (`s1-s2`, `h1-s1`, `s1-c0`), switches and controllers that may fail;
-    empty means all of them.  With `recovery` off, what fails stays as it is.
-    """
+    SECTION: ClassVar[str] = "[faults]"
 
-    drops: int = 0
-    duplicates: int = 0
-    reorders: int = 0
-    link_failures: int = 0
-    switch_failures: int = 0
-    controller_crashes: int = 0
-    disconnects: int = 0
-    rule_expiries: int = 0
+    drops: Annotated[int, From(0)] = 0
+    """How many frames may be lost on their way."""
+    duplicates: Annotated[int, From(0)] = 0
+    """How many frames may be doubled on their way."""
+    reorders: Annotated[int, From(0)] = 0
+    """How many frames may overtake another on the same channel."""
+    link_failures: Annotated[int, From(0)] = 0
+    """How many times a link may go down."""
+    switch_failures: Annotated[int, From(0)] = 0
+    """How many times a switch may lose its power, and its tables."""
+    controller_crashes: Annotated[int, From(0)] = 0
+    """How many times a controller may end and begin anew."""
+    disconnects: Annotated[int, From(0)] = 0
+    """How many times a switch may lose its session with a controller."""
+    rule_expiries: Annotated[int, From(0)] = 0
+    """How many entries with a timeout may expire, on each switch."""
     recovery: bool = True
+    """What failed may come back; off, it stays as it is."""
     targets: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if type(field.default) is int and (type(value) is not int or value < 0):
-                raise PenstockError(
-                    f"A network cannot suffer {value!r} {field.name.replace('_', ' ')}: "
-                    f"give {field.name} a whole number that is not negative."
-                )
+    """The links (`s1-s2`, `h1-s1`, `s1-c0`), switches and controllers that may fail; empty means all."""
 
     def spend(self, kind: str) -> Faults:
         """Return what may still go wrong after one fault of a kind."""

@@ -19,6 +19,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from penstock.errors import PenstockError
+from penstock.users_code import explained
 from penstock.world.channels import CHANNEL_FAULTS, EMPTY, Queue, can_suffer
 from penstock.world.component import Component, Endpoint, Event, Message, Port, Send, Step
 from penstock.world.fabric import Fabric, FabricState, Wiring
@@ -34,7 +35,7 @@ class ComponentRaised(Exception):
     """A component raised an exception: in a user's host or controller, a bug by itself."""
 
     def __init__(self, component: str, transition: Transition, error: Exception) -> None:
-        super().__init__(f"{component} raised {type(error).__name__} at {str(transition)!r}: {error}")
+        super().__init__(f"{component} raised {explained(error)}, on {str(transition)!r}")
         self.component = component
         self.transition = transition
 

@@ -124,7 +124,7 @@ def test_a_host_that_raises_is_said_and_nothing_has_happened(tmp_path: Path) -> 
         "    def perform(self, memory, action):\n        raise ValueError('no')\n"
     )
     run = loop_run(tmp_path, ('kind = "client"\nto = "h2"', 'kind = "mine.py:Broken"'))
-    with pytest.raises(PenstockError, match=r"h1 raised ValueError at 'h1 jump': no\."):
+    with pytest.raises(PenstockError, match=r"h1 raised ValueError: no at \S+mine.py:9, on 'h1 jump'\."):
         run.take("h1 jump")
     assert run.at == 0
     assert [str(choice.transition) for choice in run.choices()] == ["h1 jump"]

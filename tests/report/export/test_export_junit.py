@@ -1,24 +1,28 @@
 """Results come out as JUnit's XML that CI servers take: counted rightly, and clean of what XML cannot say."""
 
 import io
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from export_lab import exported, fuzzed, rewritten, searched
+from export_lab import EXAMPLES, exported, fuzzed, rewritten, searched
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.check import check
 from penstock.controllers.native import Controller
 from penstock.openflow.messages import PacketIn
+from penstock.report.conclusion import Conclusion
 from penstock.report.export.ci import NEVER_JUDGED, held_by, write_ci_files
 from penstock.report.export.junit import Results, write_junit
 from penstock.report.export.violations import Source
 from penstock.scenario import Scenario
-from penstock.trace import FindingLine, InputLine, Line, Trace, Verdict
+from penstock.trace import FindingLine, InputLine, Line, Trace, TraceWriter, Verdict
+from penstock.verdict import Result
 
 TIME = re.compile(r"\d+(\.\d+)?")
 NUMBER = re.compile(r"\d+")
@@ -38,12 +42,13 @@ def valid(text: bytes) -> ElementTree.Element:
         assert suite.tag == "testsuite" and suite.get("name")
         assert TIME.fullmatch(suite.get("time", ""))
         assert all(NUMBER.fullmatch(suite.get(total, "")) for total in counts)
-        assert suite.get("tests") == str(len(suite))
+        assert suite.get("tests") == str(len(suite.findall("testcase")))
+        assert all(child.tag == "testcase" for child in suite[1:])
         assert suite.get("failures") == str(len(suite.findall("testcase/failure")))
         assert suite.get("errors") == str(len(suite.findall("testcase/error")))
         assert suite.get("skipped") == str(len(suite.findall("testcase/skipped")))
-        for case in suite:
-            assert case.tag == "testcase" and set(case.attrib) == {"classname", "name", "time"}
+        for case in suite.findall("testcase"):
+            assert set(case.attrib) == {"classname", "name", "time"}
             assert case.get("name") and TIME.fullmatch(case.get("time", ""))
             tags = [child.tag for child in case]
             assert set(tags) <= {"failure", "error", "skipped", "system-out"} and len(set(tags)) == len(tags)
@@ -60,7 +65,9 @@ def test_a_violation_is_a_failure_with_its_story(tmp_path: Path) -> None:
     assert failure is not None and failure.text is not None
     lines = failure.text.splitlines()
     assert lines[0].startswith("  1. h1 sends h1#1 ") and " 13. s1 gets h1#2 at port 1, from h1." in lines
-    assert lines[-1].startswith("  ✗  StrictDirectPaths is broken: ")
+    broken = next(place for place, line in enumerate(lines) if line.startswith("  ✗  "))
+    assert lines[broken].startswith("  ✗  StrictDirectPaths is broken: ")
+    assert lines[broken + 1].startswith("     Why: s1's rule priority=0 any -> output:controller ")
     assert failure.get("message", "").startswith("s1 handed h1#2 ")
 
 
@@ -110,6 +117,15 @@ def test_of_alike_findings_the_first_is_told_with_what_led_to_it() -> None:
     assert "Input: send h1 to h2 ping 1" in told and "new rule in table 0: loops" in told
     assert "h9" not in told and "try 6" not in told
     assert told.endswith("The same was found 2 times more.")
+
+
+def test_an_error_that_was_counted_is_told_with_how_often_it_came() -> None:
+    first = FindingLine(5, "violated", "ControllerErrors", "c0 raised KeyError: 3", 5, True)
+    often = FindingLine(
+        6, "repeated", "ControllerErrors", "c0 raised KeyError: 3", 9, True, since=5, times=42
+    )
+    (failure,) = written(_fuzz_trace(first, often)).iter("failure")
+    assert (failure.text or "").endswith("The same was found 41 times more.")
 
 
 def test_properties_that_held_pass_and_those_never_judged_are_skipped(tmp_path: Path) -> None:
@@ -172,7 +188,7 @@ def test_any_text_of_a_trace_can_be_told(name: str, message: str) -> None:
 def test_a_trace_that_was_cut_short_says_so(tmp_path: Path) -> None:
     whole = searched(tmp_path).read_bytes()
     cut = tmp_path / "cut.jsonl"
-    cut.write_bytes(whole[:-5])
+    cut.write_bytes(whole[: whole.rindex(b'{"end"') - 5])
     text, _ = exported("junit", cut, "-o", "-")
     (case,) = valid(text).iter("testcase")
     assert case.find("failure") is None
@@ -195,3 +211,63 @@ def test_the_same_trace_again_is_told_once_by_commands(tmp_path: Path, many: int
     trace = searched(tmp_path)
     write_ci_files(junit=tmp_path / "a.xml", sarif=None, name="bug_02", traces=[trace] * many)
     assert valid((tmp_path / "a.xml").read_bytes()).get("tests") == "1"
+
+
+BOUNDED = Conclusion(Result.BOUNDED, "Nothing found, but 5 seconds.", ("5 seconds",), ("more seconds",))
+
+
+def cases(folder: Path, conclusion: Conclusion, held: dict[str, str]) -> dict[str, list[str]]:
+    target = folder / "held.xml"
+    write_ci_files(junit=target, sarif=None, name="calm", traces=[], held=held, conclusion=conclusion)
+    root = valid(target.read_bytes())
+    return {str(case.get("name")): [child.tag for child in case] for case in root.iter("testcase")}
+
+
+def test_only_a_conclusive_verdict_lets_a_case_pass(tmp_path: Path) -> None:
+    held = {"P": "", "Never": "It never had anything to judge."}
+    proved = Conclusion(Result.PROVED, "Proved.")
+    assert cases(tmp_path, proved, held) == {"P": [], "Never": ["skipped"]}
+    assert cases(tmp_path, BOUNDED, held) == {"P": ["skipped"], "Never": ["skipped"]}
+
+
+def test_where_nothing_was_judged_cases_fail(tmp_path: Path) -> None:
+    nothing = replace(BOUNDED, judged=False)
+    assert cases(tmp_path, nothing, {"P": "", "Q": "why"}) == {"P": ["failure"], "Q": ["failure"]}
+
+
+def test_the_suite_has_the_verdict_its_reasons_and_next_steps(tmp_path: Path) -> None:
+    cases(tmp_path, BOUNDED, {"P": ""})
+    found = ElementTree.fromstring((tmp_path / "held.xml").read_bytes()).iter("property")
+    assert [(each.get("name"), each.get("value")) for each in found] == [
+        ("verdict", "bounded"),
+        ("told", "Nothing found, but 5 seconds."),
+        ("reason", "5 seconds"),
+        ("next step", "more seconds"),
+    ]
+
+
+def test_a_trace_without_a_violation_is_judged_by_what_its_header_says(tmp_path: Path) -> None:
+    scenario = Scenario(
+        name="hub",
+        controller={"native": str(EXAMPLES / "controllers/hub.py:Hub")},
+        hosts={"h1": {"kind": "ping", "to": "h2"}},
+        properties=["NoForwardingLoops"],
+        openflow="1.0",
+    )
+    whole = check(scenario, output=tmp_path / "whole").covered
+    part = check(replace(scenario, search={"depth": 3}), output=tmp_path / "part").covered
+    text, _ = exported("junit", whole, part, "-o", "-")
+    tags = [[child.tag for child in case] for case in valid(text).iter("testcase")]
+    assert tags == [["system-out"], ["skipped", "system-out"]]
+
+
+def test_a_fuzzing_run_is_judged_by_the_summary_beside_its_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    table: dict[str, Any] = {"name": "run"}
+    TraceWriter(trace, table, tmp_path, engine="fuzz").close()
+    verdict = {"result": "bounded", "judged": False, "reasons": [{"reason": "nobody sent one"}]}
+    for said, tag in ((verdict, "failure"), ({**verdict, "judged": True}, "skipped"), (None, "skipped")):
+        (tmp_path / "summary.json").write_text(json.dumps({"verdict": said}))
+        text, _ = exported("junit", trace, "-o", "-")
+        (case,) = valid(text).iter("testcase")
+        assert [child.tag for child in case] == [tag, "system-out"]

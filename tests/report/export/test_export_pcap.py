@@ -44,7 +44,7 @@ RUNS: dict[str, tuple[Make, str]] = {
 
 def tshark(capture: Path, *arguments: str) -> list[str]:
     """Return what tshark says of a capture, line by line."""
-    tool = find_tool("tshark", package="tshark")
+    tool = find_tool("tshark")
     done = subprocess.run(
         [tool, "-n", "-r", capture, *CHECKED, *arguments],
         capture_output=True,
@@ -159,7 +159,7 @@ def test_a_session_that_breaks_is_reset_and_opens_on_a_new_port(virtual: Path, t
 
 def test_addresses_have_the_names_of_components(virtual: Path, tmp_path: Path) -> None:
     capture = captured(virtual, tmp_path)
-    tool = find_tool("tshark", package="tshark")
+    tool = find_tool("tshark")
     done = subprocess.run(
         [tool, "-r", capture, "-Y", "openflow_v4", "-T", "fields", "-e", "ip.src_host", "-N", "n"],
         capture_output=True,
@@ -173,7 +173,7 @@ def test_addresses_have_the_names_of_components(virtual: Path, tmp_path: Path) -
 
 def test_what_wireshark_cannot_read_of_1_0_open_vswitch_can(tmp_path: Path) -> None:
     """Its dissector takes for granted that there are actions, and bytes of a packet."""
-    ofctl = find_tool("ovs-ofctl", package="openvswitch-switch")
+    ofctl = find_tool("ovs-ofctl")
     trace = searched(tmp_path, "nice/bug_08")
     capture = captured(trace, tmp_path)
     assert len(tshark(capture, "-Y", "openflow_v1")) == control_messages(read_trace(trace))

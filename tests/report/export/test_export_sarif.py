@@ -1,6 +1,7 @@
 """Violations come out as SARIF 2.1.0, at the controller's code and with the steps that led there."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,14 @@ import jsonschema
 import pytest
 from export_lab import EXAMPLES, exported, fuzzed, proved, rewritten, searched
 
+from penstock.controllers.osken.ryu import source_folders
+from penstock.report.conclusion import Conclusion
 from penstock.report.export import sarif
 from penstock.report.export.ci import write_ci_files
+from penstock.verdict import Result
 
 _TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
+_LEVELS = ["none", "note", "warning", "error"]
 _URI = {"type": "string", "format": "uri-reference", "pattern": r"^[\w./~%:@!$&'()*+,;=-]+$"}
 _LOCATION = {
     "type": "object",
@@ -107,6 +112,30 @@ SCHEMA: dict[str, Any] = {
                             }
                         },
                     },
+                    "invocations": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "required": ["executionSuccessful"],
+                            "properties": {
+                                "executionSuccessful": {"type": "boolean"},
+                                "exitCode": {"type": "integer"},
+                                "exitCodeDescription": {"type": "string"},
+                                "toolExecutionNotifications": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["message"],
+                                        "properties": {
+                                            "level": {"enum": ["note", "warning"]},
+                                            "message": _TEXT,
+                                        },
+                                    },
+                                },
+                            },
+                        },
+                    },
                     "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
                     "results": {
                         "type": "array",
@@ -117,7 +146,8 @@ SCHEMA: dict[str, Any] = {
                             "properties": {
                                 "ruleId": {"type": "string"},
                                 "ruleIndex": {"type": "integer", "minimum": 0},
-                                "level": {"enum": ["none", "note", "warning", "error"]},
+                                "kind": {"enum": ["pass", "open", "fail", "notApplicable"]},
+                                "level": {"enum": _LEVELS},
                                 "message": _TEXT,
                                 "locations": {"type": "array", "items": _LOCATION},
                                 "partialFingerprints": {
@@ -147,6 +177,8 @@ def valid(text: bytes) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = run["results"]
     for result in results:
         assert rules[result["ruleIndex"]] == result["ruleId"]
+        # By the specification, a level other than "none" is for failures only.
+        assert (result["kind"] == "fail") == (result["level"] != "none")
     return results
 
 
@@ -166,7 +198,10 @@ def test_a_violation_has_its_rule_its_message_and_its_steps(tmp_path: Path) -> N
     text, _ = exported("sarif", searched(tmp_path), "-o", "-")
     (result,) = valid(text)
     assert result["ruleId"] == "StrictDirectPaths" and result["message"]["text"].startswith("s1 handed h1#2 ")
-    assert place(result) == ("ryu/app/simple_switch_13.py", None)
+    file, line = place(result)
+    source = (Path(next(iter(source_folders()))) / "app" / "simple_switch_13.py").read_text().splitlines()
+    assert file == "ryu/app/simple_switch_13.py" and source[line - 1].strip() == "datapath.send_msg(mod)"
+    assert "\nWhy: s1's rule priority=0 any -> output:controller " in result["message"]["text"]
     flow = steps(result)
     assert len(flow) == 14 and flow[0]["location"]["message"]["text"].startswith("1. h1 sends h1#1 ")
     assert [step["location"]["physicalLocation"]["region"]["startLine"] for step in flow[:3]] == [2, 3, 4]
@@ -261,7 +296,7 @@ def test_texts_of_a_stranger_are_texts(tmp_path: Path) -> None:
 
 def test_a_long_run_has_its_last_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sarif, "MOST_STEPS", 40)
-    header, *_, verdict = searched(tmp_path).read_text().splitlines()
+    header, *_, verdict, _end = searched(tmp_path).read_text().splitlines()
     lines = [f'{{"step": {n}, "transition": "h1 wave", "node": "h1"}}' for n in range(1, 48)]
     long = tmp_path / "long.jsonl"
     long.write_text("\n".join([header, *lines, verdict]) + "\n")
@@ -275,3 +310,45 @@ def test_commands_write_it_whole(tmp_path: Path) -> None:
     write_ci_files(junit=None, sarif=target, name="bug_02", traces=[searched(tmp_path), None])
     assert len(valid(target.read_bytes())) == 1
     assert not list(tmp_path.glob("*.part"))
+
+
+BOUNDED = Conclusion(Result.BOUNDED, "Nothing found, but 5 seconds.", ("5 seconds",), ("more seconds",))
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "kind", "status"),
+    [
+        (Conclusion(Result.PROVED, "Proved."), "pass", 0),
+        (Conclusion(Result.EXHAUSTED, "None can be broken."), "pass", 0),
+        (BOUNDED, "open", 3),
+        (replace(BOUNDED, judged=False), "notApplicable", 3),
+        (None, "open", None),
+    ],
+)
+def test_a_property_that_was_not_broken_is_told_by_the_verdict(
+    tmp_path: Path, conclusion: Conclusion | None, kind: str, status: int | None
+) -> None:
+    target = tmp_path / "held.sarif"
+    held = {"NoLoops": "", "Never": "It never had anything to judge."}
+    write_ci_files(junit=None, sarif=target, name="x", traces=[], held=held, conclusion=conclusion)
+    kinds = {result["ruleId"]: result["kind"] for result in valid(target.read_bytes())}
+    assert kinds == {"NoLoops": kind, "Never": "notApplicable"}
+    (run,) = json.loads(target.read_bytes())["runs"]
+    assert [made["exitCode"] for made in run.get("invocations", [])] == ([] if status is None else [status])
+
+
+def test_the_invocation_says_why_a_verdict_is_bounded_and_what_to_try(tmp_path: Path) -> None:
+    target = tmp_path / "held.sarif"
+    write_ci_files(junit=None, sarif=target, name="x", traces=[], held={"P": ""}, conclusion=BOUNDED)
+    (made,) = json.loads(target.read_bytes())["runs"][0]["invocations"]
+    assert made["executionSuccessful"] is True
+    assert made["exitCodeDescription"] == "bounded: Nothing found, but 5 seconds."
+    notes = [(note["level"], note["message"]["text"]) for note in made["toolExecutionNotifications"]]
+    assert notes == [("warning", "5 seconds"), ("note", "more seconds")]
+
+
+def test_what_was_not_broken_is_located_at_the_controller(tmp_path: Path) -> None:
+    target = tmp_path / "held.sarif"
+    write_ci_files(junit=None, sarif=target, name="x", traces=[], held={"P": ""}, covered=searched(tmp_path))
+    (result,) = valid(target.read_bytes())
+    assert place(result)[0] == "ryu/app/simple_switch_13.py"

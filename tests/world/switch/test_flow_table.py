@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,3 +78,59 @@ def test_an_entry_of_the_same_priority_and_match_is_replaced() -> None:
     match = Match.of(in_port=1)
     table = FlowTable().put(FlowEntry(5, match)).put(FlowEntry(5, match, (ApplyActions((Output(2),)),)))
     assert [str(entry) for entry in table] == ["priority=5 in_port=1 -> output:2"]
+
+
+class TestChoices:
+    """Entries of equal priority that overlap: the first in order is met, unless another is preferred."""
+
+    FIRST, SECOND = (
+        FlowEntry(5, Match.of(**fields), (ApplyActions((Output(port),)),))
+        for fields, port in (({"eth_dst": 3}, 4), ({"in_port": 1}, 2))
+    )
+    BOTH: ClassVar = {"in_port": 1, "eth_dst": 3}
+
+    def test_a_rival_says_otherwise_at_the_same_priority(self) -> None:
+        table = FlowTable([self.FIRST, self.SECOND])
+        met = table.lookup(self.BOTH)
+        assert met == self.FIRST
+        assert table.rival(self.BOTH, met) == self.SECOND
+        assert table.rival({"in_port": 9, "eth_dst": 3}, met) is None
+        alike = replace(self.SECOND, instructions=self.FIRST.instructions)
+        assert FlowTable([self.FIRST, alike]).rival(self.BOTH, met) is None
+        higher = replace(self.SECOND, priority=6)
+        assert FlowTable([self.FIRST, higher]).rival(self.BOTH, higher) is None
+
+    def test_the_one_that_gives_way_can_be_preferred_and_the_other_again(self) -> None:
+        table = FlowTable([self.FIRST, self.SECOND])
+        assert table.contested == (self.SECOND,)
+        turned = table.preferring(self.SECOND)
+        assert turned != table
+        met = turned.lookup(self.BOTH)
+        assert met is not None
+        assert met.match == self.SECOND.match
+        (other,) = turned.contested
+        assert turned.preferring(other).lookup(self.BOTH) == replace(self.FIRST, preferred=True)
+        assert not any(
+            entry.preferred for entry in turned.preferring(other) if entry.match == self.SECOND.match
+        )
+
+    def test_a_preferred_entry_is_found_and_replaced(self) -> None:
+        turned = FlowTable([self.FIRST, self.SECOND]).preferring(self.SECOND)
+        found = turned.find(5, self.SECOND.match)
+        assert found is not None
+        assert found.preferred
+        assert len(turned.put(replace(found, instructions=()))) == 2
+        assert turned.find(5, self.FIRST.match) == self.FIRST
+        assert turned.find(6, self.FIRST.match) is None
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(entries(), max_size=8, unique_by=lambda e: (e.priority, e.match)), packets)
+def test_rivals_are_those_that_a_scan_finds(rules: list[FlowEntry], packet: dict) -> None:
+    table = FlowTable(rules)
+    met = table.lookup(packet)
+    if met is not None:
+        others = [e for e in table if e.priority == met.priority and e.match.accepts(packet)]
+        assert (table.rival(packet, met) is not None) == any(
+            e.instructions != met.instructions for e in others
+        )

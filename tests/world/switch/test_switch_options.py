@@ -277,6 +277,11 @@ class TestPhysicalWorld:
         assert messages(s1.signal(Carrier("c0", up=True))) == [Hello(frozenset({V13}))]
         assert messages(s1.tell(EchoRequest())) == [EchoReply()]
 
+    def test_the_greeting_of_1_0_has_no_bitmap_of_versions(self) -> None:
+        s1 = Driver(SwitchOptions(version=V10))
+        s1.signal(Carrier("c0", up=False))
+        assert messages(s1.signal(Carrier("c0", up=True))) == [Hello()]
+
     def test_rules_outlive_a_lost_session(self) -> None:
         s1 = Driver()
         s1.tell(add(1, 2))
@@ -289,9 +294,9 @@ class TestBadInput:
         ("wrong", "sentence"),
         [
             ({"version": 2}, "OpenFlow version 2 is not modelled"),
-            ({"tables": 0}, "1 to 254 tables"),
-            ({"table_size": -1}, "table_size cannot be -1"),
-            ({"reorder": "always"}, "reorder='always' is unknown"),
+            ({"tables": 0}, "tables = 0 in .switches. must be a whole number from 1 to 254"),
+            ({"table_size": -1}, "table_size = -1 in .switches. must be a whole number from 0 up"),
+            ({"reorder": "always"}, 'must be "none" or "between-barriers"'),
         ],
     )
     def test_impossible_options_are_named(self, wrong: dict, sentence: str) -> None:

@@ -18,7 +18,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import Worker
 
 from penstock.cli.output import printable
@@ -30,6 +30,7 @@ from penstock.cli.stepper.widgets.choosing import Choosing
 from penstock.cli.stepper.widgets.help import Help
 from penstock.cli.stepper.widgets.inside import Changes, Inside
 from penstock.cli.stepper.widgets.judging import Judging
+from penstock.cli.stepper.widgets.keys import Keys
 from penstock.cli.stepper.widgets.lines import LineList
 from penstock.cli.stepper.widgets.panes import Pane
 from penstock.cli.stepper.widgets.prompt import Prompt
@@ -95,7 +96,6 @@ class StepperApp(App[None]):
     }
     .-narrow #left.-current, .-narrow #more.-current, .-narrow #middle.-current, .-narrow #right.-current,
     .-narrow Pane.-current { display: block; height: 1fr; }
-    Footer { scrollbar-size: 0 0; }
     """
 
     def __init__(self, run: Run, *, seed: int = 1, folder: Path = Path("penstock-traces")) -> None:
@@ -127,7 +127,7 @@ class StepperApp(App[None]):
                 with Vertical(id="right"):
                     yield Inside(self._looking, run.components)
         yield Prompt()
-        yield Footer(compact=True, show_command_palette=False)
+        yield Keys(each for each in self.BINDINGS if isinstance(each, Binding))
 
     def on_mount(self) -> None:
         """Show the run as it stands."""

@@ -8,8 +8,13 @@ features, ports, the apps' own rules - are messages over the channels.  What a s
 it has joined, and another hello, goes unheard.
 
 Timers are actions too, `timer 10s simple_monitor_13._monitor`; only the earliest may go off.  Each
-that does spends one of `timers`, so by default none does (None: no end to them).  `World.advance`
-lets them go off whatever the budget.
+that does spends one of `timers`, so by default none does (None: no end to them); with `patient`, those
+by which a handler waits, or puts something off once, are part of handling and spend nothing.  One that
+changes nothing is left out.  A program that has read the clock may find that time has passed, `wait 1s`; that
+spends one too.  `World.advance` lets timers go off whatever the budget.
+
+What is drawn from `random` is decided by an action, `roll 2 of 6`, where `rolls` is set: the step is
+then made when it is known how the dice fall.
 
 A handler that raises is an event `crashed` (who, what, the traceback), and as in os-ken the program
 goes on.  A program that does not come to rest is an event `hung`; from then on it does nothing.
@@ -17,9 +22,9 @@ What the program logs or prints are events `log`, a message that makes no sense 
 event `malformed`, a session that it ends by itself is an event `closed` (the switch may then join
 again).
 
-Tasks switch only where they wait, first come first served: other orders within one step are not
-tried.  Threads, sockets and files that a program opens by itself, past os-ken's hub, are beyond
-control, and so is the order in which a set gives out strings or objects.
+Tasks and threads switch only where they wait, first come first served: other orders within one step
+are not tried.  Sockets and files that a program opens by itself, past os-ken's hub, are beyond
+control, and so is the order in which a set gives out strings or objects; `reservations` tells of them.
 
 `switches` maps their names to their datapath ids.  The ids are what the switches themselves say;
 they are asked for here so that a mistake shows early.
@@ -28,16 +33,20 @@ they are asked for here so that a mistake shows early.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, cast
 
+from penstock.controllers import origins, reservations
+from penstock.controllers.held import Holding, Sent, held, named
 from penstock.controllers.osken import stacks
 from penstock.controllers.osken.determinism import scrubbed
-from penstock.controllers.osken.hub import Overrun
+from penstock.controllers.osken.dice import Roll
+from penstock.controllers.osken.hub import MICROSECONDS, Overrun
 from penstock.controllers.osken.program import (
     Arrive,
     Circumstances,
@@ -52,12 +61,14 @@ from penstock.controllers.osken.program import (
     Start,
 )
 from penstock.controllers.osken.sessions import held_xids
-from penstock.controllers.reactions import Reaction
+from penstock.controllers.reactions import Given, Perform, Reaction, unheard
 from penstock.controllers.snapshot import Snapshot
+from penstock.controllers.surface import MoreState, Surface
 from penstock.errors import PenstockError
-from penstock.openflow.messages import NO_BUFFER, FeaturesReply, Hello, OpenFlowMessage, PacketIn, PacketOut
+from penstock.openflow.messages import FeaturesReply, Hello, OpenFlowMessage, greeting
 from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
+from penstock.reservation import Reservation
 from penstock.symbolic.code.in_place import sources
 from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import unnoticed
@@ -67,7 +78,30 @@ from penstock.world.signals import FABRIC, Carrier, Power
 
 _JOIN: Final = "join "
 _TIMER: Final = "timer "
+_WAIT: Final = "wait "
+_ROLL: Final = "roll "
 _MILLISECOND: Final = 1000
+
+_WAITS: Final = {"1s": 1, "1h": 3600}
+"""How much time may pass at once, in seconds."""
+
+_MOST_ROLLS: Final = 4
+"""How many rolls of one step are decided; the others fall as they fall."""
+
+_FIRED: Final = 256
+"""Of how many timers it is remembered what they did: who asks whether that matters will ask for it."""
+
+_FIRST_LOOK: Final = 64
+"""After how many steps it is looked whether the program changes what is not its own; then after more."""
+
+
+class Rolling(NamedTuple):
+    """A step that waits for the dice: what happens, how they have fallen so far, the next roll."""
+
+    what: Input
+    message: OpenFlowMessage | None
+    decided: tuple[int, ...]
+    roll: Roll
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +115,21 @@ class OsKenState:
     timers: int | None
     snapshot: Snapshot
     hung: bool = False
+    rolling: Rolling | None = None
+    """The step that the program is in the middle of."""
+    ended: frozenset[str] = frozenset()
+    """The switches whose sessions the program itself has ended."""
+    held: Holding = ()
+    """The packets that the program was handed and has not sent on."""
     joined: frozenset[str] = field(default=frozenset(), compare=False)
     due: tuple[str, ...] = field(default=(), compare=False)
     """The timers that go off next."""
+    errands: frozenset[str] = field(default=frozenset(), compare=False)
+    """Those of them that are part of handling something and spend nothing."""
+    unfinished: bool = field(default=False, compare=False)
+    """Whether a handler waits for time to pass."""
+    busy: bool = field(default=False, compare=False)
+    """Whether that or something else that was put off waits for it."""
     due_at: int | None = field(default=None, compare=False)
     """When they do, in microseconds of the world's time."""
     began: int = field(default=0, compare=False)
@@ -107,6 +153,8 @@ class OsKenController:
 
     With `followed`, the apps' code is rewritten in memory so that questions can be posed: what would
     they do with a message of which only some of the contents matter.
+
+    With `watched`, it is noticed if the program changes what is not its own (see `surface`).
     """
 
     sees_numbers = False
@@ -125,6 +173,8 @@ class OsKenController:
         lines: int = 20,
         ordered: bool = True,
         followed: bool = False,
+        watched: bool = False,
+        patient: bool = False,
     ) -> None:
         if timers is not None and timers < 0:
             raise PenstockError(f"{timers} timers cannot go off: give a number from 0 up, or None.")
@@ -136,9 +186,26 @@ class OsKenController:
             names, version, given, seconds=seconds, lines=lines, ordered=ordered, followed=followed
         )
         self.version = self._program.version
-        self._greeting = encode(Hello(frozenset({self.version})), self.version)
-        self._timers = timers
+        self._greeting = encode(greeting(self.version), self.version)
+        self.timers = timers
+        """How often its timers may go off; None: no end to them."""
+        self._patient = patient
+        self.rolls = False
+        """Whether a search decides what is drawn from `random`."""
         self._opaque: frozenset[str] = frozenset()
+        self._opaque_places: dict[str, str] = {}
+        self._clock_read = False
+        self._chance: dict[Roll, bool] = dict.fromkeys(self._program.rolled_at_load, False)
+        """The places where the program draws from `random`, and whether all outcomes were tried."""
+        self._surface: Surface | None = self._program.surface() if watched else None
+        self._steps = 0
+        self._unsaved: dict[str, None] = {}
+        """What was noticed and is not saved for all that."""
+        self.interrupts = False
+        self._fired: dict[tuple[bytes, str, int, Holding], Step] = {}
+        self._followed = followed
+        self.steps: dict[Given, OsKenState] = {}
+        """What happened to the program, if it is followed, and the state that it was in then."""
         self._first = self._start()
 
     def _start(self) -> OsKenState:
@@ -152,7 +219,7 @@ class OsKenController:
             crash = doings.crashes[0]
             text = f"({type(crash).__name__}: {crash}): mend it"
             raise PenstockError(f"{program.name} fails when started {text}.") from crash
-        blank = OsKenState(tuple(self.switches), self._timers, program.base)
+        blank = OsKenState(tuple(self.switches), self.timers, program.base)
         return self._state(blank, History(program.base), Start(), circumstances)
 
     def _state(
@@ -163,13 +230,24 @@ class OsKenController:
         agenda = program.hub.agenda
         began = before.began + program.rebase()
         snapshot = program.save()
-        self._opaque |= snapshot.opaque
+        if not snapshot.opaque <= self._opaque:
+            self._opaque_places.update(program.places(snapshot.opaque - self._opaque))
+            self._opaque |= snapshot.opaque
+        self._clock_read |= agenda.clock_read
+        due = program.hub.next_timers() if agenda.timers else {}
         return OsKenState(
             before.waiting,
             before.timers,
             snapshot,
+            ended=before.ended,
+            held=before.held,
             joined=frozenset(program.sessions),
-            due=tuple(program.hub.next_timers()) if agenda.timers else (),
+            due=tuple(due),
+            errands=frozenset(
+                name for name, timer in due.items() if self._patient and program.hub.is_errand(timer)
+            ),
+            unfinished=any(map(program.hub.is_handling, agenda.timers)),
+            busy=any(map(program.hub.is_errand, agenda.timers)),
             due_at=began + agenda.timers[0].when if agenda.timers else None,
             began=began,
             passed=agenda.now,
@@ -182,6 +260,46 @@ class OsKenController:
         """The types of objects, met so far, in which the program may keep what cannot be put back."""
         return tuple(sorted(self._opaque))
 
+    def reservations(self) -> tuple[Reservation, ...]:
+        """Return what a search cannot see of the program, or has not tried."""
+        return (
+            *reservations.unsaved(self._unsaved),
+            *reservations.unseen(self._opaque, self._opaque_places),
+            *reservations.outside(self._program.noticed),
+            *reservations.chance(self._chance),
+            *reservations.clock(read=self._clock_read),
+        )
+
+    # What else is state.
+
+    def look(self) -> None:
+        """Notice whether the program has changed what is not saved with its state."""
+        if self._surface is None:
+            return
+        more, others = self._surface.changed()
+        modules = self._program.imported_since()
+        if self.interrupts and (more or modules):
+            raise MoreState(more, modules)
+        self._unsaved.update((name, None) for name in (*(each.name for each in (*more, *others)), *modules))
+
+    def adopt(self, more: MoreState) -> None:
+        """Take that into the program's state; all states so far are void."""
+        self._program.adopt(more.found, more.modules)
+        self._surface = self._program.surface()
+        self._fired.clear()
+        self.steps.clear()
+        self._steps = 0
+        self._first = self._start()
+
+    def leave(self) -> None:
+        """Put back what the program has changed."""
+        self._program.leave()
+
+    def _count(self) -> None:
+        self._steps += 1
+        if self.interrupts and self._steps >= _FIRST_LOOK and self._steps & (self._steps - 1) == 0:
+            self.look()
+
     # The component.
 
     def initial(self) -> OsKenState:
@@ -189,37 +307,89 @@ class OsKenController:
         return self._first
 
     def actions(self, state: OsKenState) -> tuple[str, ...]:
-        """Return which switches may join, and which timers may go off."""
+        """Return which switches may join, which timers may go off, and how dice may fall."""
         if state.hung:
             return ()
+        if state.rolling is not None:
+            outcomes = state.rolling.roll.outcomes
+            return tuple(f"{_ROLL}{number} of {outcomes}" for number in range(1, outcomes + 1))
         joins = tuple(_JOIN + switch for switch in state.waiting)
-        return joins if state.timers == 0 else joins + tuple(_TIMER + timer for timer in state.due)
+        timers = tuple(
+            _TIMER + timer
+            for timer in state.due
+            if self._may_fire(state, timer) and self._matters(state, timer)
+        )
+        if state.due or state.timers == 0 or state.timers is None or not state.clock_read:
+            return joins + timers
+        return joins + tuple(_WAIT + name for name in _WAITS)
+
+    def _may_fire(self, state: OsKenState, timer: str) -> bool:
+        return state.timers != 0 or timer in state.errands
+
+    def _matters(self, state: OsKenState, timer: str) -> bool:
+        """Tell whether anything is different after a timer has gone off, besides that it has."""
+        step = self._fire(state, timer)
+        return bool(step.sends or step.events) or step.state.snapshot != state.snapshot
+
+    def _fire(self, state: OsKenState, timer: str) -> Step:
+        """Have a timer go off, whatever is left of the budget."""
+        key = (state.snapshot.digest, timer, state.began, state.held)
+        step = self._fired.get(key)
+        if step is None:
+            if len(self._fired) >= _FIRED:
+                self._fired.clear()
+            step = self._fired[key] = self._run(state, Fire(timer))
+        left = state.timers if timer in state.errands else _less(state.timers)
+        return step._replace(state=replace(step.state, timers=left, waiting=state.waiting))
+
+    def is_pending(self, state: OsKenState) -> bool:
+        """Tell whether a timer is left to go off."""
+        return bool(state.due) and not state.hung
+
+    def at_leisure(self, state: OsKenState) -> OsKenState:
+        """Return the state with no timers to go off but those that are part of handling something."""
+        return replace(state, timers=0)
+
+    def go_on(self, state: OsKenState) -> Step | None:
+        """Have the next timer go off, whatever is left of the budget."""
+        if not self.is_pending(state) or state.rolling is not None:
+            return None
+        step = self._fire(state, state.due[0])
+        return step._replace(state=replace(step.state, timers=state.timers))
 
     def act(self, state: OsKenState, action: str) -> Step:
         """Let a switch join, or a timer go off."""
-        if action not in self.actions(state):
+        idle = action.removeprefix(_TIMER) in state.due and state.timers != 0
+        if not idle and action not in self.actions(state):
             raise PenstockError(f"{self.name} cannot {action!r} now: choose one of its actions.")
         if action.startswith(_JOIN):
             switch = action.removeprefix(_JOIN)
             waiting = tuple(name for name in state.waiting if name != switch)
             number = list(self.switches).index(switch) + 1
             return self._run(replace(state, waiting=waiting), Join(switch, number, self._greeting))
-        left = None if state.timers is None else state.timers - 1
-        return self._run(replace(state, timers=left), Fire(action.removeprefix(_TIMER)))
+        if action.startswith(_ROLL):
+            return self._decide(state, int(action.split()[1]) - 1)
+        if action.startswith(_WAIT):
+            until = state.passed + _WAITS[action.removeprefix(_WAIT)] * MICROSECONDS
+            return self._run(replace(state, timers=_less(state.timers)), Pass(until))
+        return self._fire(state, action.removeprefix(_TIMER))
 
     def receive(self, state: OsKenState, port: Port, message: Any) -> Step:
         """Have the program handle what a switch sent, or that a session came or went."""
+        if state.rolling is not None:
+            return self._after_rolling(state, lambda done: self.receive(done, port, message))
         if port == FABRIC:
             return self._signal(state, message)
-        if state.hung or port not in state.joined or isinstance(message, Hello):
+        if port not in state.joined:
+            return Step(state, (), () if port in state.ended else unheard(self.name, str(port), message))
+        if state.hung or isinstance(message, Hello):
             return Step(state)
         if isinstance(message, FeaturesReply) and message.datapath_id != self.switches[str(port)]:
             told = f"{port} says that its datapath id is {message.datapath_id}"
             raise PenstockError(
                 f"{told}, but {self.name} was given {self.switches[str(port)]}: give the same."
             )
-        packet = message if isinstance(message, PacketIn) else None
-        return self._run(state, Arrive(str(port), encode(message, self.version)), packet)
+        return self._run(state, Arrive(str(port), encode(message, self.version)), message)
 
     def _signal(self, state: OsKenState, signal: Carrier | Power) -> Step:
         if isinstance(signal, Power):
@@ -250,6 +420,8 @@ class OsKenController:
 
     def advance(self, state: OsKenState, now: int) -> Step:
         """Let time pass; timers go off at their moments, in order."""
+        if state.rolling is not None:
+            return self._after_rolling(state, lambda done: self.advance(done, now))
         until = now * _MILLISECOND - state.began
         if state.hung or until <= state.passed:
             return Step(state)
@@ -259,26 +431,90 @@ class OsKenController:
 
     # Steps.
 
-    def _run(self, state: OsKenState, what: Input, packet: PacketIn | None = None) -> Step:
-        """Have something happen to the program in a state."""
+    def _run(
+        self,
+        state: OsKenState,
+        what: Input,
+        message: OpenFlowMessage | None = None,
+        decided: tuple[int, ...] = (),
+        *,
+        falls: bool = False,
+    ) -> Step:
+        """Have something happen to the program in a state; `falls` lets the dice fall as they will."""
         program, before = self._program, state.snapshot
         assert state.history is not None
         program.enter(before, state.history)
-        circumstances = Circumstances(_seed(before, what), held_xids(before))
+        circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
         try:
             doings = program.perform(what, circumstances)
         except Overrun as error:
             program.forget()
-            return Step(replace(state, hung=True), (), (Event("hung", (self.name, str(error))),))
+            hung = Event("hung", (self.name, str(error)))
+            return Step(replace(state, hung=True), (), (hung, *origins.raised_event(error)))
         except BaseException:
             program.forget()
             raise
+        if doings.rolls:
+            roll = self._next_roll(doings.rolls, decided, falls=falls)
+            if roll is not None:
+                program.forget()
+                return Step(replace(state, rolling=Rolling(what, message, decided, roll)))
         history = state.history if stacks.marks(before) else History(before)
         after = self._state(state, history, what, circumstances)
         for switch in doings.closed:
-            after = replace(after, waiting=self._waiting(after, switch, present=True))
-        sends, malformed = self._sends(doings, packet)
-        return Step(after, tuple(sends), (*self._events(doings), *malformed))
+            waiting = self._waiting(after, switch, present=True)
+            after = replace(after, waiting=waiting, ended=after.ended | {switch})
+        if self._followed:
+            switch = what.switch if isinstance(what, Arrive) else ""
+            self.steps[Given(state, (what, decided), switch, message)] = after
+        sends, malformed = self._sends(doings)
+        after, sent = self._named(state, after, sends, what, message)
+        events = (*self._events(doings), *malformed, *sent.events)
+        if doings.stuck:
+            after, events = replace(after, hung=True), (*events, Event("hung", (self.name, doings.stuck)))
+        self._count()
+        return Step(after, sent.sends, events)
+
+    def _named(
+        self,
+        before: OsKenState,
+        after: OsKenState,
+        sends: list[Send],
+        what: Input,
+        message: OpenFlowMessage | None,
+    ) -> tuple[OsKenState, Sent]:
+        """Return the state after a step with what the program still holds, and what it sent with names."""
+        given = held(what.switch, message) if isinstance(what, Arrive) else None
+        if given is None and not before.held:
+            return after, Sent(tuple(sends), ())
+        changed = after.snapshot != before.snapshot
+        sent = named(self.name, before.held, given, sends, changed=changed, busy=after.busy)
+        return replace(after, held=sent.holding), sent
+
+    # Chance.
+
+    def _next_roll(self, rolls: tuple[Roll, ...], decided: tuple[int, ...], *, falls: bool) -> Roll | None:
+        """Return the roll that a search is to decide next; None if the dice may fall as they will."""
+        place = len(decided)
+        for roll in rolls:
+            self._chance[roll] = self.rolls and roll.complete and len(rolls) <= _MOST_ROLLS
+        if not self.rolls or falls or place >= min(len(rolls), _MOST_ROLLS):
+            return None
+        return rolls[place]
+
+    def _decide(self, state: OsKenState, outcome: int) -> Step:
+        """Decide how the dice fall next in the step that the program is in."""
+        assert state.rolling is not None
+        what, message, decided, _ = state.rolling
+        return self._run(replace(state, rolling=None), what, message, (*decided, outcome))
+
+    def _after_rolling(self, state: OsKenState, onward: Callable[[OsKenState], Step]) -> Step:
+        """Let the dice fall as they will, then have something else happen."""
+        assert state.rolling is not None
+        what, message, decided, _ = state.rolling
+        done = self._run(replace(state, rolling=None), what, message, decided, falls=True)
+        after = onward(done.state)
+        return after._replace(sends=done.sends + after.sends, events=done.events + after.events)
 
     # Questions.
 
@@ -294,34 +530,74 @@ class OsKenController:
         """Tell whether the program would take in what a switch sends."""
         return not state.hung and switch in state.joined
 
-    def pose(self, state: OsKenState, switch: str, question: Question, inputs: Inputs) -> Reaction:
-        """Run the program on a message whose contents are followed, and forget what it did."""
+    def pose(
+        self,
+        state: OsKenState,
+        switch: str,
+        question: Question,
+        inputs: Inputs,
+        *,
+        followed: bool = True,
+    ) -> Reaction:
+        """Run the program on a message, whose contents may be followed, and forget what it did."""
         program = self._program
         assert state.history is not None
         program.enter(state.snapshot, state.history)
         what = Arrive(switch, encode(question.message(inputs), self.version))
         # Chance is the same whatever the contents, so that only they decide.
         circumstances = Circumstances(state.snapshot.digest, held_xids(state.snapshot))
+        change = partial(question.follow_osken, inputs) if followed else None
         try:
-            doings = program.perform(what, circumstances, partial(question.follow_osken, inputs))
+            doings = program.perform(what, circumstances, change)
         except Overrun as error:
             return Reaction((), (Event("hung", (self.name, str(error))),))
         finally:
             program.forget()
-        sends, malformed = self._sends(doings, None)
+        sends, malformed = self._sends(doings)
         return Reaction(tuple(sends), (*self._events(doings), *malformed))
 
-    def _sends(self, doings: Doings, packet: PacketIn | None) -> tuple[list[Send], list[Event]]:
+    def rehearse(self, state: OsKenState) -> Perform:
+        """Bring the program into a state, and return what has things happen to it one after the other."""
+        program = self._program
+        assert state.history is not None
+        program.enter(state.snapshot, state.history)
+        program.forget()
+
+        def perform(given: Given, question: Question | None, inputs: Inputs) -> None:
+            what, decided = cast("tuple[Input, tuple[int, ...]]", given.what)
+            before = given.before.snapshot
+            change = None if question is None else partial(question.follow_osken, inputs)
+            with suppress(Overrun):
+                circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
+                program.perform(what, circumstances, change)
+            program.rebase()
+            # Where it crashed does not count as something that it keeps.
+            program.hub.crashes = []
+
+        return perform
+
+    def _sends(self, doings: Doings) -> tuple[list[Send], list[Event]]:
         sends: list[Send] = []
         malformed: list[Event] = []
-        for switch, data in doings.sent:
+        code: list[tuple[str, str]] = []
+        for number, (switch, data) in enumerate(doings.sent):
             try:
                 message = decode(data)
             except Refused as refused:
                 malformed.append(Event("malformed", (self.name, switch, str(refused))))
                 continue
-            sends.append(Send(switch, _tagged(message, packet)))
-        return sends, malformed
+            sends.append(Send(switch, message))
+            if doings.code:
+                code.append((switch, doings.code[number]))
+        return sends, [*malformed, *self._code_events(doings, code)]
+
+    def _code_events(self, doings: Doings, code: list[tuple[str, str]]) -> list[Event]:
+        """Return which code did what, if that is noted."""
+        if not origins.is_recording():
+            return []
+        asleep = [Event(origins.ASLEEP, (self.name, place)) for place in doings.asleep]
+        raised = (event for error in doings.crashes for event in origins.raised_event(error))
+        return [*origins.code_events(code), *raised, *asleep]
 
     def _events(self, doings: Doings) -> list[Event]:
         events = [Event("log", (self.name, line)) for line in doings.lines]
@@ -334,6 +610,10 @@ class OsKenController:
         return events
 
 
+def _less(budget: int | None) -> int | None:
+    return None if budget is None else max(0, budget - 1)
+
+
 def _seed(before: Snapshot, what: Input) -> bytes:
     """Return what chance depends on in a step: the state before it and what happens."""
     seed = blake2b(before.digest, digest_size=16)
@@ -341,14 +621,6 @@ def _seed(before: Snapshot, what: Input) -> bytes:
     for part in what:
         seed.update(part if isinstance(part, bytes) else str(part).encode())
     return seed.digest()
-
-
-def _tagged(message: OpenFlowMessage, packet: PacketIn | None) -> OpenFlowMessage:
-    """Return a message with the model's name of the packet in it, where that is the one handed over."""
-    if packet is None or not packet.tag or not isinstance(message, PacketOut):
-        return message
-    buffered = message.buffer_id != NO_BUFFER and message.buffer_id == packet.buffer_id
-    return replace(message, tag=packet.tag) if buffered or message.data == packet.data else message
 
 
 def _told(error: BaseException) -> str:

@@ -16,23 +16,33 @@ makes the step, each of them does what the original does.
 
 from __future__ import annotations
 
+import _thread as low_level
 import datetime
+import functools
 import io
 import itertools
 import logging
 import os
+import queue
 import random
 import re
 import sys
+import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import get_ident
 from types import ModuleType
 from typing import Any, Final, TextIO
 
+from penstock.controllers.c_contents import c_part
+from penstock.controllers.contents import Part
+from penstock.controllers.osken import threads
+from penstock.controllers.osken.dice import Dice
 from penstock.controllers.osken.hub import MICROSECONDS, Hub
+from penstock.controllers.outside import Settings, told_of, watching
+from penstock.controllers.visible import FUNCTOOLS, ITERTOOLS
 
 EPOCH: Final = 1_500_000_000
 """The time of day at virtual time 0, in seconds since 1970."""
@@ -49,19 +59,49 @@ class Surroundings:
         """What the program has logged or printed since this was last emptied."""
         self._most = lines
         self._seeded: bytes | None = None
-        self.dice = random.Random(0)
+        self.dice = Dice()
+        self.chance = Chance()
+        self.loggers: dict[logging.Logger, None] = {}
+        """The loggers that the program has asked for."""
+        self._before: list[tuple[Any, Part, Any]] = [_copied(os.environ), _copied(_SETTINGS)]
+        """What the program may have changed in the rest of the process, as it was before."""
+        self.handlers = frozenset(_all_handlers())
+        """The handlers of log records that were there before the program."""
+        self.noticed: dict[str, str] = {}
+        """What the program has done outside of its memory, and where it first did."""
 
     def microseconds(self) -> int:
         """Return the virtual time, noting that the program knows it now."""
         self.hub.agenda.clock_read = True
         return self.hub.agenda.now
 
-    def thrown(self) -> random.Random:
+    def thrown(self) -> Dice:
         """Return the dice, seeded for this step."""
         if self._seeded != self.seed:
             self._seeded = self.seed
             self.dice.seed(self.seed)
         return self.dice
+
+    def roots(self) -> list[Any]:
+        """Return what of a program's state is around it: the environment, the dice, Python's settings."""
+        return [self.chance, self.loggers, os.environ, _SETTINGS]
+
+    def leave(self) -> None:
+        """Put back, in the rest of the process, what was there before the program."""
+        for value, part, content in self._before:
+            part.write(value, content)
+
+    def got(self, logger: logging.Logger) -> None:
+        """Note that the program has a logger."""
+        if logger not in self.loggers:
+            self.loggers[logger] = None
+            value, part, content = _copied(logger)
+            lists = {name: list(item) for name, item in content.items() if isinstance(item, list)}
+            self._before.append((value, part, {**content, **lists}))
+
+    def notice(self, what: str, where: str) -> None:
+        """Note that the program reached outside of its memory."""
+        self.noticed.setdefault(what, where)
 
     def note(self, text: str) -> None:
         """Keep a line of output, or say that there was more than is kept."""
@@ -71,18 +111,21 @@ class Surroundings:
             self.lines.append("…")
 
     @contextmanager
-    def around(self, seed: bytes, *, loading: bool = False) -> Iterator[None]:
-        """Let the program see these surroundings, inside this block."""
+    def around(self, seed: bytes, *, loading: bool = False, quiet: bool = True) -> Iterator[None]:
+        """Let the program see these surroundings, inside this block; `quiet` keeps its output to itself."""
         global _here, _thread
         self.seed, self._seeded = seed, None
         self.lines = []
         _here, _thread = self, get_ident()
         for variables, name, swapped, _ in _SWAPS_AT_LOAD if loading else _SWAPS:
             variables[name] = swapped
-        _LOGGER._log = _keep_record
-        stdout, sys.stdout = sys.stdout, _Printed(self, sys.stdout)
+        stdout = sys.stdout
+        _LOGGER._log = _keep_record if quiet else _pass_record
+        if quiet:
+            sys.stdout = Printed(self, stdout)
         try:
-            yield
+            with watching(self.notice):
+                yield
         finally:
             sys.stdout = stdout
             _LOGGER._log = _REAL_LOG
@@ -90,6 +133,24 @@ class Surroundings:
                 variables[name] = original
             _here = None
 
+
+class Chance:
+    """The part of chance that is a program's state: what `random` gives once the program has seeded it."""
+
+    __slots__ = ("generator",)
+
+    def __init__(self) -> None:
+        self.generator: random.Random | None = None
+
+
+def _copied(value: Any) -> tuple[Any, Part, Any]:
+    """Return a thing, what it is made of, and its content."""
+    part = c_part(type(value))
+    assert part is not None
+    return value, part, part.read(value)
+
+
+_SETTINGS: Final = Settings()
 
 _ADDRESSES: Final = re.compile(r" at 0x[0-9a-f]+")
 """Where objects are in memory, which differs from run to run."""
@@ -118,6 +179,18 @@ def _clock(original: Callable[[], Any], virtual: Callable[[int], Any]) -> Callab
     def tell() -> Any:
         here = _surroundings()
         return original() if here is None else virtual(here.microseconds())
+
+    return tell
+
+
+def _any_clock(original: Callable[[int], Any], virtual: Callable[[int], Any]) -> Callable[[int], Any]:
+    """Return a function that tells the virtual time by whichever clock."""
+
+    def tell(clock: int) -> Any:
+        here = _surroundings()
+        if here is None:
+            return original(clock)
+        return virtual(here.microseconds() + (EPOCH * MICROSECONDS if clock == time.CLOCK_REALTIME else 0))
 
     return tell
 
@@ -204,17 +277,64 @@ def _drawn(name: str) -> Callable[..., Any]:
         here = _surroundings()
         if here is None:
             return original(*arguments, **options)
-        return getattr(here.thrown(), name)(*arguments, **options)
+        return getattr(here.chance.generator or here.thrown(), name)(*arguments, **options)
 
     return draw
 
 
+def _seed(*arguments: Any, **options: Any) -> None:
+    """Seed the generator of `random`: from then on it is part of the program's state."""
+    here = _surroundings()
+    if here is None:
+        _REAL_SEED(*arguments, **options)
+    elif (not arguments and not options) or arguments[:1] == (None,):
+        here.chance.generator = None
+    else:
+        here.chance.generator = random.Random()
+        here.chance.generator.seed(*arguments, **options)
+
+
+_REAL_SEED: Final = random.seed
+
+
 class _Random(random.Random):
-    """A generator that a program makes for itself; without a seed it is seeded by the dice."""
+    """A generator that a program makes for itself; without a seed the dice decide what it gives."""
 
     def __init__(self, x: Any = None) -> None:
+        self.dice: Chance | None = None
+        super().__init__(x)
         here = _surroundings()
-        super().__init__(here.thrown().getrandbits(64) if x is None and here is not None else x)
+        if x is None and here is not None:
+            self.dice = here.chance
+            super().seed(0)
+
+    def seed(self, *arguments: Any, **options: Any) -> None:
+        """Seed the generator; then it decides by itself."""
+        if arguments[:1] != (None,):
+            self.dice = None
+        super().seed(*arguments, **options)
+
+    def setstate(self, state: Any) -> None:
+        """Put the generator where another one was; then it decides by itself."""
+        self.dice = None
+        super().setstate(state)
+
+    def random(self) -> float:
+        """Return a number from 0 up to 1."""
+        here = _surroundings()
+        return super().random() if self.dice is None or here is None else here.thrown().random()
+
+    def getrandbits(self, k: int, /) -> int:
+        """Return a number of so many bits."""
+        here = _surroundings()
+        return super().getrandbits(k) if self.dice is None or here is None else here.thrown().getrandbits(k)
+
+    def _randbelow(self, n: int) -> int:
+        here = _surroundings()
+        if self.dice is None or here is None:
+            own: int = random.Random._randbelow_with_getrandbits(self, n)  # type: ignore[attr-defined]
+            return own
+        return here.thrown()._randbelow(n)
 
 
 def _urandom(size: int) -> bytes:
@@ -234,32 +354,6 @@ def _uuid1(node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
 _REAL_UUID1: Final = uuid.uuid1
 
 
-class _Count:
-    """`itertools.count`, with its number where it can be seen."""
-
-    def __new__(cls, *arguments: Any, **options: Any) -> Any:
-        """Return the real one if this is another thread than the one that makes the step."""
-        if _here is not None and get_ident() != _thread:
-            return _REAL_COUNT(*arguments, **options)
-        return super().__new__(cls)
-
-    def __init__(self, start: Any = 0, step: Any = 1) -> None:
-        self.number, self.step = start, step
-
-    def __iter__(self) -> _Count:
-        return self
-
-    def __next__(self) -> Any:
-        number = self.number
-        self.number += self.step
-        return number
-
-    def __repr__(self) -> str:
-        return f"count({self.number})"
-
-
-_REAL_COUNT: Final = itertools.count
-
 # Output.
 
 
@@ -271,6 +365,8 @@ def _keep_record(
     if here is None:
         _REAL_LOG(logger, level, message, args, exc_info, **options)
         return
+    if _goes_elsewhere(logger, here.handlers):
+        _pass_record(logger, level, message, args, exc_info, **options)
     text = str(message)
     try:
         if args:
@@ -283,11 +379,54 @@ def _keep_record(
     here.note(text)
 
 
+def _pass_record(logger: logging.Logger, *arguments: Any, **options: Any) -> None:
+    """Have something logged; that a record has a time does not mean that the program looks at it."""
+    here = _surroundings()
+    read = here is not None and here.hub.agenda.clock_read
+    _REAL_LOG(logger, *arguments, **options)
+    if here is not None:
+        here.hub.agenda.clock_read = read
+
+
+def _goes_elsewhere(logger: logging.Logger, theirs: Container[logging.Handler]) -> bool:
+    """Tell whether a program has added handlers, besides these, or filters where a logger's records go."""
+    place: logging.Logger | None = logger
+    while place is not None:
+        if place.filters or any(
+            handler not in theirs and not _only_shows(handler) for handler in place.handlers
+        ):
+            return True
+        place = place.parent if place.propagate else None
+    return False
+
+
+def _only_shows(handler: logging.Handler) -> bool:
+    """Tell whether a handler does no more than to write on the terminal."""
+    if type(handler) is not logging.StreamHandler or handler.filters:
+        return False
+    stream = handler.stream
+    return isinstance(stream, Printed) or stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+
+
+def _all_handlers() -> list[Any]:
+    return [found for handler in logging._handlerList if (found := handler()) is not None]  # type: ignore[attr-defined]
+
+
+def _get_logger(name: str | None = None) -> logging.Logger:
+    """Return a logger, noting that the program has it."""
+    logger = _REAL_GET_LOGGER(name)
+    here = _surroundings()
+    if here is not None:
+        here.got(logger)
+    return logger
+
+
+_REAL_GET_LOGGER: Final = logging.getLogger
 _LOGGER: Final[Any] = logging.Logger
 _REAL_LOG: Final = _LOGGER._log
 
 
-class _Printed(io.TextIOBase):
+class Printed(io.TextIOBase):
     """Where print writes to."""
 
     def __init__(self, surroundings: Surroundings, original: TextIO) -> None:
@@ -296,9 +435,11 @@ class _Printed(io.TextIOBase):
         self._line = ""
 
     def writable(self) -> bool:
+        """Tell that one can write here."""
         return True
 
     def write(self, text: str) -> int:
+        """Keep what the program prints, line by line."""
         if _surroundings() is None:
             return self._original.write(text)
         *lines, self._line = (self._line + text).split("\n")
@@ -315,6 +456,9 @@ def _swaps() -> Iterator[tuple[ModuleType, str, Any]]:
     for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
         yield time, name, _clock(getattr(time, name), seconds)
         yield time, f"{name}_ns", _clock(getattr(time, f"{name}_ns"), nanoseconds)
+    for name, virtual in (("clock_gettime", seconds), ("clock_gettime_ns", nanoseconds)):
+        yield time, name, _any_clock(getattr(time, name), virtual)
+    yield os, "times", _clock(os.times, lambda now: os.times_result((now / MICROSECONDS,) * 5))
     yield time, "sleep", _sleep(time.sleep)
     yield time, "gmtime", _broken_down(time.gmtime)
     yield time, "localtime", _broken_down(time.gmtime)
@@ -322,13 +466,57 @@ def _swaps() -> Iterator[tuple[ModuleType, str, Any]]:
     yield time, "asctime", _formatted(time.asctime, 1)
     yield time, "strftime", _formatted(time.strftime, 2)
     for name in random.__all__:
-        if not isinstance(getattr(random, name), type):
+        if not isinstance(getattr(random, name), type) and name != "seed":
             yield random, name, _drawn(name)
+    yield random, "seed", _seed
     yield random, "Random", _Random
     yield random, "_urandom", _urandom
     yield os, "urandom", _urandom
     yield uuid, "uuid1", _uuid1
-    yield itertools, "count", _Count
+    yield logging, "getLogger", _get_logger
+    for module, visible in ((itertools, ITERTOOLS), (functools, FUNCTOOLS)):
+        for name, made in visible.items():
+            yield module, name, _made(made, getattr(module, name))
+    yield queue, "SimpleQueue", queue._PySimpleQueue  # type: ignore[attr-defined]
+    yield queue, "time", _clock(time.monotonic, seconds)
+    yield threading, "_time", _clock(time.monotonic, seconds)
+    for module, name in ((threading, "Lock"), (threading, "_allocate_lock"), (low_level, "allocate_lock")):
+        yield module, name, _made(threads.Lock, getattr(module, name))
+    yield threading, "RLock", _made(threads.RLock, threading.RLock)
+    yield low_level, "RLock", _made(threads.RLock, threading.RLock)
+    yield low_level, "start_new_thread", _made(threads.start_new_thread, low_level.start_new_thread)
+    yield threading, "current_thread", _made(threads.current_thread, threading.current_thread)
+    yield threading, "Thread", threads.Thread
+    yield threading, "Timer", threads.Timer
+    yield from told_of()
+
+
+def _made(visible: Any, original: Any) -> Any:
+    """Return what makes a thing of ours for the program, and the original for other threads."""
+
+    def make(*arguments: Any, **options: Any) -> Any:
+        kind = original if _surroundings() is None else visible
+        return kind(*arguments, **options)
+
+    if isinstance(visible, type) and isinstance(original, type):
+        return _Swapped(
+            visible.__name__, (visible,), {"_original": original, "__module__": visible.__module__}
+        )
+    return make
+
+
+class _Swapped(type):
+    """A class of ours that stands for one of Python's: other threads get the original's objects."""
+
+    _original: Any
+
+    def __call__(cls, *arguments: Any, **options: Any) -> Any:
+        if _here is not None and _surroundings() is None:
+            return cls._original(*arguments, **options)
+        return super().__call__(*arguments, **options)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or isinstance(instance, cls._original)
 
 
 def _with_originals(swaps: Iterable[tuple[ModuleType, str, Any]]) -> tuple[Swap, ...]:

@@ -93,6 +93,9 @@ def _handle_events(app: Any) -> None:
                 hub.current().crashed(error)
 
 
+EVENT_LOOP: Final = _handle_events.__code__
+"""What is on the stack of every task that runs a handler of an event."""
+
 _INTERFACES: Final = {
     "os_ken.app.ofctl.api": "os_ken.app.ofctl.service",
     "os_ken.topology.api": "os_ken.topology.switches",
@@ -157,6 +160,13 @@ def roots(manager: Any) -> list[Any]:
     from os_ken.base import app_manager
 
     return [manager.applications, manager.contexts, app_manager.SERVICE_BRICKS]
+
+
+def number_of_apps(manager: Any) -> int:
+    """Return how many apps a program has, os-ken's own for sessions apart."""
+    from os_ken.controller import ofp_handler
+
+    return sum(not isinstance(app, ofp_handler.OFPHandler) for app in manager.applications.values())
 
 
 def all_versions() -> set[int]:

@@ -22,12 +22,15 @@ import sys
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
 from operator import attrgetter
 from types import CodeType, FrameType
 from typing import Any, Final
 
 import greenlet
 
+from penstock.controllers import origins
 from penstock.symbolic.run import TooManyDecisions
 
 TaskExit = greenlet.GreenletExit
@@ -51,6 +54,10 @@ NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, TooManyDecisions, KeyboardInterrup
 """What goes through a program's handlers and tasks without being a failure of theirs."""
 
 
+_BETWEEN: Final = frozenset({__name__, f"{__name__.rpartition('.')[0]}.determinism"})
+"""The modules whose functions are on a suspended stack only because it is suspended."""
+
+
 class Stack:
     """The stack of a started task."""
 
@@ -66,9 +73,15 @@ class Stack:
         """Yield the frames of the program's own functions on a suspended stack, the innermost first."""
         frame = self.green.gr_frame
         while frame is not None:
-            if frame.f_globals.get("__name__") != __name__:
+            if frame.f_globals.get("__name__") not in _BETWEEN:
                 yield frame
             frame = frame.f_back
+
+    def repeats(self) -> bool:
+        """Tell whether a function on a suspended stack is inside a loop of any kind."""
+        return any(
+            start <= frame.f_lasti <= end for frame in self.frames() for start, end in _repeats(frame.f_code)
+        )
 
     def is_looping(self) -> bool:
         """Tell whether a function on a suspended stack is inside a `for` loop.
@@ -90,8 +103,37 @@ def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
     )
 
 
+@functools.cache
+def _repeats(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """Return where the loops of a function begin and end."""
+    return tuple(
+        (int(instruction.argval), instruction.offset)
+        for instruction in dis.get_instructions(code)
+        if "JUMP_BACKWARD" in instruction.opname
+    )
+
+
+class Holder:
+    """Who holds a lock: the task itself would lead to everything that it works on."""
+
+    __slots__ = ("over", "where")
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.over = False
+
+
 class Task:
     """A green thread."""
+
+    serves = False
+    """Whether it hands events to an app, which gets no other meanwhile."""
+    holder: Holder | None = None
+    """What stands for it where it holds a lock."""
+    thread: Any = None
+    """The thread of `threading` that it is."""
+    background = False
+    """Whether it was there from the start, or comes from one that was or that a timer brought about."""
 
     def __init__(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.raise_error = bool(kwargs.pop("raise_error", False))
@@ -126,6 +168,7 @@ class Task:
 
     def run(self) -> None:
         """Do the task's work; called on its own stack."""
+        origins.watch_returns()
         try:
             self.result = self.call(*self.args, **self.kwargs)
         except TaskExit:
@@ -144,6 +187,8 @@ class Task:
         """Note that the task is over, and wake who waits for that."""
         self.status = DONE
         self.stack = None
+        if self.holder is not None:
+            self.holder.over = True
         current().wake_all(self)
 
 
@@ -161,7 +206,7 @@ class Timer:
 class Agenda:
     """What is to happen: the part of a hub that is a program's state.  Time is in microseconds."""
 
-    __slots__ = ("clock_read", "now", "ready", "timers")
+    __slots__ = ("clock_read", "context", "now", "ready", "serving", "timers")
 
     def __init__(self) -> None:
         self.now = 0
@@ -171,6 +216,10 @@ class Agenda:
         """In the order in which they fall due."""
         self.ready: deque[tuple[Task, int, BaseException | None]] = deque()
         """The tasks to go on, how often each was resumed when it was put here, what to raise in it."""
+        self.serving: tuple[tuple[Task, Any, str], ...] = ()
+        """The tasks that hand events to apps and wait without an end, each with at what and where."""
+        self.context: dict[ContextVar[Any], Any] = {}
+        """The values of context variables, which all tasks share."""
 
 
 class Hub:
@@ -190,7 +239,12 @@ class Hub:
         """
         self.busy = False
         """Whether the program's own code is running."""
+        self.starting = False
+        """Whether the program is being made or started."""
+        self.paused: list[Stack] = []
+        """The stacks that were suspended since this was last emptied."""
         self._home: Any = None
+        self._context = Context()
         self._idle: list[Any] = []
         """Stacks on which a task has ended; to make another is much dearer than to use one again."""
 
@@ -198,14 +252,20 @@ class Hub:
 
     def spawn(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Task:
         """Make a task that is ready to run."""
-        task = Task(call, args, kwargs)
+        task = self._new_task(call, args, kwargs)
         self.wake(task)
         return task
 
     def spawn_after(self, seconds: float, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Task:
         """Make a task that begins later."""
-        task = Task(call, args, kwargs)
+        task = self._new_task(call, args, kwargs)
         self.add_timer(seconds, _name_of(call), task)
+        return task
+
+    def _new_task(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Task:
+        task = Task(call, args, kwargs)
+        if self.starting or (self.task is not None and self.task.background):
+            task.background = True
         return task
 
     def sleep(self, seconds: float = 0) -> None:
@@ -240,6 +300,15 @@ class Hub:
             self.wake(self.task)
             self.pause()
 
+    def holder(self) -> Holder:
+        """Return what stands for the running task where it holds a lock."""
+        task = self.task
+        if task is None:
+            return _OUTSIDE
+        if task.holder is None:
+            task.holder = Holder(caller())
+        return task.holder
+
     # Used by what tasks wait at.
 
     def wake(self, task: Task) -> None:
@@ -262,6 +331,8 @@ class Hub:
             raise WouldWait(f"{caller()} waits")
         setattr(place, side, (*getattr(place, side), task))
         limit = Timeout(timeout)
+        if task.serves and timeout is None:
+            self.agenda.serving += ((task, place, caller()),)
         try:
             self.pause()
         except Timeout as due:
@@ -271,6 +342,8 @@ class Hub:
         finally:
             limit.cancel()
             setattr(place, side, tuple(other for other in getattr(place, side) if other is not task))
+            if task.serves:
+                self.agenda.serving = tuple(each for each in self.agenda.serving if each[0] is not task)
         return True
 
     def wake_first(self, place: Any, side: str = "waiters") -> None:
@@ -311,6 +384,22 @@ class Hub:
 
     def run(self, switches: int) -> None:
         """Let tasks run until none is ready; after so many turns it is an overrun."""
+        with self.in_context():
+            self._run_ready(switches)
+
+    @contextmanager
+    def in_context(self) -> Iterator[Context]:
+        """Have the program's context variables in a context of their own, inside this block."""
+        context = self._context = Context()
+        for variable, value in self.agenda.context.items():
+            context.run(variable.set, value)
+        try:
+            yield context
+        finally:
+            if len(context):
+                self.agenda.context = dict(sorted(context.items(), key=lambda item: item[0].name))
+
+    def _run_ready(self, switches: int) -> None:
         ready = self.agenda.ready
         turn = 0
         while ready:
@@ -327,6 +416,9 @@ class Hub:
         self.remove_timer(timer)
         self.agenda.now = max(self.agenda.now, timer.when)
         if isinstance(timer.target, Task):
+            if timer.target.status is NEW:
+                # What it spawns in turn would go on and on.
+                timer.target.background = True
             self.wake(timer.target)
         else:
             timer.target.fall_due()
@@ -344,6 +436,18 @@ class Hub:
                 name = f"{timer.label} #{count}"
             found[name] = timer
         return found
+
+    def is_errand(self, timer: Timer) -> bool:
+        """Tell whether a timer is part of handling something, rather than of what goes on all the time."""
+        task = timer.target if isinstance(timer.target, Task) else timer.target.task
+        if task is None or task.background:
+            return False
+        return task.serves or task.stack is None or not task.stack.repeats()
+
+    def is_handling(self, timer: Timer) -> bool:
+        """Tell whether it is a handler that waits for a timer."""
+        task = timer.target if isinstance(timer.target, Task) else timer.target.task
+        return task is not None and task.serves and not task.background
 
     def unwind(self, stack: Stack) -> None:
         """Clear away a suspended stack, whatever its task does about it; memory is to be written anew."""
@@ -375,6 +479,7 @@ class Hub:
         """Let what is on a stack run until it waits or ends."""
         green = stack.green
         green.parent = self._home = greenlet.getcurrent()
+        green.gr_context = self._context
         self.task, self.busy = task, True
         try:
             if error is None:
@@ -388,6 +493,7 @@ class Hub:
                 self.stacks.pop(id(stack), None)
             else:
                 self.stacks[id(stack)] = stack
+                self.paused.append(stack)
 
     def _work(self, task: Task) -> None:
         """Do one task after another, on a stack of their own."""
@@ -399,6 +505,8 @@ class Hub:
 
 ABANDONED: Final[list[Stack]] = []
 """Stacks that would not be unwound: they are kept, so that nobody tries again."""
+
+_OUTSIDE: Final = Holder("the program outside of its tasks")
 
 _current = Hub()
 

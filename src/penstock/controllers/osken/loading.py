@@ -14,7 +14,6 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,9 +22,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from penstock.controllers import origins
 from penstock.controllers.osken import framework, ryu, standins
-from penstock.errors import PenstockError
+from penstock.errors import OtherVersion, PenstockError
 from penstock.openflow.messages import V10, V13
+from penstock.suggesting import hint
+from penstock.users_code import explained
 
 _VERSIONS: Final = {1: "1.0", 2: "1.1", 3: "1.2", 4: "1.3", 5: "1.4", 6: "1.5"}
 
@@ -38,6 +40,16 @@ class Loaded:
     contexts: dict[str, Any] = field(default_factory=dict)
     modules: dict[str, ModuleType] = field(default_factory=dict)
     """The modules that are the program's own."""
+    roots: list[Path] = field(default_factory=list)
+    """The files and folders that those are in."""
+    folders: list[str] = field(default_factory=list)
+    """The folders that modules may be imported from, besides Python's own."""
+
+    def are_own(self, names: Iterable[str]) -> list[str]:
+        """Return which modules, by their names, are the program's though it was loaded without them."""
+        return [
+            name for name in names if name not in self.modules and _is_inside(sys.modules[name], self.roots)
+        ]
 
     def classes(self) -> list[Any]:
         """Return the classes of all apps, contexts included."""
@@ -56,11 +68,16 @@ class Loaded:
 
     def namespaces(self) -> list[Any]:
         """Return the modules and classes whose variables are part of the program's state."""
-        found: list[Any] = []
-        for module in self.all_modules():
-            found.append(module)
-            found += _classes_in(vars(module), module.__name__)
-        return found
+        return namespaces_of(self.all_modules())
+
+
+def namespaces_of(modules: Iterable[ModuleType]) -> list[Any]:
+    """Return modules and the classes that they define."""
+    found: list[Any] = []
+    for module in modules:
+        found.append(module)
+        found += _classes_in(vars(module), module.__name__)
+    return found
 
 
 def _classes_in(variables: Any, module: str) -> list[type]:
@@ -80,17 +97,18 @@ def load(names: Sequence[str]) -> Loaded:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise PenstockError(f"The app {twice!r} is named twice: name each app once.")
-    loaded = Loaded()
-    roots: list[Path] = list(ryu.source_folders())
+    loaded = Loaded(folders=_folders(names))
+    roots = loaded.roots = list(ryu.source_folders())
     before = set(sys.modules)
     try:
-        with standins.absent_libraries(), _path(_folders(names)):
+        with standins.absent_libraries(), path(loaded.folders):
             _choose(loaded, names, roots)
     finally:
         own = [name for name in sys.modules if name not in before]
         own = [name for name in own if ryu.is_ryu(name) or _is_inside(sys.modules[name], roots)]
         # They are put back when the program takes charge.
         loaded.modules = {name: sys.modules.pop(name) for name in own}
+        origins.belong_to_programs(loaded.modules.values())
     return loaded
 
 
@@ -137,7 +155,10 @@ def common_version(loaded: Loaded, apps: str, wanted: int | None) -> int:
         )
     if wanted is not None and wanted not in known:
         asked = _VERSIONS.get(wanted, f"version {wanted}")
-        raise PenstockError(f"{apps} speaks OpenFlow {spoken}, not {asked}: ask for another version.")
+        text = (
+            f"{apps} speaks OpenFlow {spoken}, not {asked}: leave openflow out, or ask for another version."
+        )
+        raise OtherVersion(text, frozenset(known))
     return wanted or max(known)
 
 
@@ -160,7 +181,7 @@ def _folders(names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def _path(folders: Iterable[str]) -> Iterator[None]:
+def path(folders: Iterable[str]) -> Iterator[None]:
     """Let the files of these folders be imported, after all others, inside this block."""
     before = list(sys.path)
     sys.path += [folder for folder in folders if folder not in sys.path]
@@ -203,7 +224,7 @@ def _app_class(name: str, roots: list[Path]) -> Any:
     if not apps:
         raise PenstockError(f"{place} has no app in it: define a class that derives from OSKenApp or RyuApp.")
     if chosen and chosen not in apps:
-        raise PenstockError(f"{place} has no app {chosen!r}: choose {' or '.join(apps)}.")
+        raise PenstockError(f"{place} has no app {chosen!r}: {hint(chosen, apps)}")
     return apps[chosen or next(iter(apps))]
 
 
@@ -240,9 +261,7 @@ def _from_module(place: str) -> ModuleType:
     except BaseException as error:
         raise _import_failed(place, error) from error
     if ryu.is_ryu(place) and not ryu.source_folders():
-        raise PenstockError(
-            f"{place} needs the sources of Ryu {ryu.VERSION}, not found here: run make setup to fetch them."
-        )
+        raise PenstockError(ryu.missing(place))
     raise PenstockError(f"There is no module {place!r}: check its name, or name the app's file.")
 
 
@@ -250,11 +269,6 @@ def _import_failed(place: str, error: BaseException) -> PenstockError:
     """Return what to tell the user when an app cannot be imported."""
     if isinstance(error, KeyboardInterrupt):
         raise error
-    where = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename
-    ]
-    line = f", line {where[-1].lineno} of {Path(where[-1].filename).name}" if len(where) > 1 else ""
     return PenstockError(
-        f"{place} cannot be imported ({type(error).__name__}: {error}{line}): "
-        f"mend it, or install what it needs."
+        f"{place} cannot be imported ({explained(error)}): mend it, or install what it needs."
     )

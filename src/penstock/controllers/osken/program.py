@@ -11,20 +11,28 @@ last state before it in which no task was suspended, by repeating its inputs (`H
 
 from __future__ import annotations
 
+import importlib
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, Final, NamedTuple
 
+from penstock.controllers import origins
 from penstock.controllers.osken import determinism, framework, hub, sessions, stacks, watchdog
 from penstock.controllers.osken.determinism import Surroundings
-from penstock.controllers.osken.loading import common_version, load
+from penstock.controllers.osken.dice import Dice, Roll
+from penstock.controllers.osken.loading import common_version, load, path
+from penstock.controllers.osken.threads import waits_for_ever
 from penstock.controllers.snapshot import Heap, Snapshot
+from penstock.controllers.surface import Surface, Watched
+from penstock.controllers.visible import count_cache_hits
 from penstock.errors import PenstockError
 from penstock.symbolic.code.in_place import follow_program
+from penstock.symbolic.run import unnoticed
+from penstock.users_code import explained
 
 _SWITCHES: Final = 10_000
 """How many turns the tasks of a program may take in one step."""
@@ -37,6 +45,8 @@ _REBUILT: Final = 200
 
 _LOADING: Final = 60.0
 """How many seconds of computing a program may take to be loaded."""
+
+_FIXED_KINDS: Final = frozenset({sessions.Line, determinism.Printed, Surroundings, Dice})
 
 _FIXED_PACKAGES: Final = frozenset({"oslo_config", "routes", "webob", "greenlet", "socket", "ssl"})
 
@@ -89,6 +99,8 @@ class Circumstances(NamedTuple):
 
     seed: bytes
     held: frozenset[int]
+    decided: tuple[int, ...] = ()
+    """How the dice fall first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +124,14 @@ class Doings(NamedTuple):
     lines: list[str]
     closed: list[str]
     """The switches whose sessions the program itself ended."""
+    code: list[str]
+    """Which code sent each message, if that is noted."""
+    asleep: list[str]
+    """Where handlers are that were suspended and have not come to their end, if that is noted."""
+    stuck: str = ""
+    """Which handler waits for ever, in words."""
+    rolls: tuple[Roll, ...] = ()
+    """What was drawn from the dice."""
 
 
 class Program:
@@ -138,6 +158,13 @@ class Program:
         self._surroundings = Surroundings(self.hub, lines)
         self._exchange = sessions.Exchange()
         self.sessions: dict[str, Any] = {}
+        self._folders: list[str] = []
+        self._imported: set[str] = set()
+        """The program's own modules that its steps have imported."""
+        self.rolled_at_load: list[Roll] = []
+        """What was drawn from `random` while the program was loaded and made."""
+        self._hand_made: set[str] = set()
+        """The modules among Python's that the program has made."""
         self._rebuilt: dict[bytes, Snapshot] = {}
         _make_room()
         self._datapath_class = sessions.datapath_class()
@@ -148,6 +175,8 @@ class Program:
             watchdog.limit(_LOADING),
         ):
             self._loaded = load(names)
+            self._folders = self._loaded.folders
+            count_cache_hits(self._loaded.modules.values())
             determinism.bind_dates(self._loaded.modules.values())
             if followed:
                 follow_program(self._loaded.all_modules())
@@ -158,15 +187,80 @@ class Program:
             self._take_charge()
             self._instantiate()
             self._versions = framework.spoken_versions()
-        self._heap = Heap(
-            [self.hub.agenda, *framework.roots(self._manager), self.sessions],
-            namespaces=self._loaded.namespaces(),
-            fixed=lambda kind: kind is sessions.Line or kind.__module__.partition(".")[0] in _FIXED_PACKAGES,
-            special={**stacks.TREATMENTS, **sessions.TREATMENTS},
-            ordered=ordered,
-        )
+        self._ordered = ordered
+        self._adopted: list[Any] = []
+        self._heap = self._new_heap()
         self.base = self._heap.take()
         """The program before it starts: everything is made, nothing has run."""
+
+    def _new_heap(self) -> Heap:
+        """Return what of memory is the program's state."""
+        kinds = {type(value) for value in self._adopted}
+        return Heap(
+            [
+                self.hub.agenda,
+                *framework.roots(self._manager),
+                self.sessions,
+                *self._surroundings.roots(),
+                *self._adopted,
+            ],
+            namespaces=self._loaded.namespaces(),
+            fixed=lambda kind: kind not in kinds and _is_fixed(kind),
+            special={**stacks.TREATMENTS, **sessions.TREATMENTS},
+            own=self._loaded.modules,
+            ordered=self._ordered,
+        )
+
+    # What else is state.
+
+    def surface(self) -> Surface:
+        """Return what the program could change besides its state, as it is before the program starts."""
+        self._enter_base()
+        return Surface(self._loaded.modules.values(), self._heap.objects(), (self._datapath_class,))
+
+    def imported_since(self) -> list[str]:
+        """Return the names of the program's modules that were imported by its steps."""
+        return sorted(self._imported)
+
+    def adopt(self, found: Sequence[Watched], modules: Sequence[str]) -> None:
+        """Take up more into the program's state, as it was before the program started."""
+        self._enter_base()
+        adopted = [each.adopted() for each in found]
+        for each in found:
+            each.put_back()
+        with self._step(Circumstances(b"", frozenset()), loading=True):
+            for name in modules:
+                sys.modules.pop(name, None)
+            for name in modules:
+                self._loaded.modules[name] = importlib.import_module(name)
+        self._imported.clear()
+        self._adopted += adopted
+        self._rebuilt.clear()
+        self._heap = self._new_heap()
+        self.base = self._heap.take()
+
+    def leave(self) -> None:
+        """Put back what the program has changed in the rest of the process."""
+        self._enter_base()
+        self._surroundings.leave()
+        self._heap.forget()
+        for name in self._hand_made:
+            sys.modules.pop(name, None)
+
+    def _enter_base(self) -> None:
+        if Program.in_charge is not self:
+            self._take_charge()
+            self._heap.forget()
+        self._heap.enter(self.base)
+
+    @property
+    def noticed(self) -> Mapping[str, str]:
+        """What the program has done outside of its memory, and where."""
+        return self._surroundings.noticed
+
+    def places(self, kinds: Collection[str]) -> dict[str, str]:
+        """Return where the program first holds objects of certain types, as it is now."""
+        return self._heap.places(kinds)
 
     def modules(self) -> list[ModuleType]:
         """Return the modules that the program is made of."""
@@ -175,7 +269,7 @@ class Program:
     @contextmanager
     def _at_load(self) -> Iterator[None]:
         """Say in a sentence what keeps the program from being made."""
-        self.hub.busy = True
+        self.hub.busy = self.hub.starting = True
         try:
             yield
         except PenstockError:
@@ -186,10 +280,10 @@ class Program:
         except hub.Overrun as error:
             raise PenstockError(f"{self.name} cannot be started, because {error}: mend it.") from None
         except Exception as error:
-            text = f"({type(error).__name__}: {error}): mend it, or give it the options it needs"
+            text = f"({explained(error)}): mend it, or give it the options it needs"
             raise PenstockError(f"{self.name} cannot be started {text}.") from error
         finally:
-            self.hub.busy = False
+            self.hub.busy = self.hub.starting = False
 
     def _instantiate(self) -> None:
         """Make the apps as os-ken's manager does."""
@@ -225,9 +319,28 @@ class Program:
         """Give the program its surroundings for one step."""
         self._exchange.begin(circumstances.held)
         self.hub.crashes = []
+        self.hub.paused = []
+        origins.begin()
         self.hub.situation = int.from_bytes(circumstances.seed[:8])
-        with self._surroundings.around(circumstances.seed, loading=loading):
+        self._surroundings.dice.lay_out(circumstances.decided)
+        known = None if loading else len(sys.modules)
+        with self._surroundings.around(circumstances.seed, loading=loading), path(self._folders):
+            entered = list(sys.path)
             yield
+            if not loading and sys.path != entered:
+                self._surroundings.notice("sys.path", "the folders that modules are imported from")
+        if loading:
+            self.rolled_at_load += self._surroundings.dice.rolls
+        if known is not None and len(sys.modules) > known:
+            self._note_modules(list(sys.modules)[known:])
+
+    def _note_modules(self, names: Sequence[str]) -> None:
+        """Note the modules that a step has imported, or has made and put among the others."""
+        self._imported.update(self._loaded.are_own(names))
+        for name in names:
+            if getattr(sys.modules[name], "__spec__", None) is None:
+                self._surroundings.notice(f"sys.modules[{name!r}]", "a module that it made")
+                self._hand_made.add(name)
 
     # Doing things.
 
@@ -238,11 +351,32 @@ class Program:
 
         With `change`, a message that arrives is changed by it on its way to the handlers.
         """
+        self.hub.starting = isinstance(what, Start)
         with self._step(circumstances), framework.parsed(change) if change else nullcontext():
             self._happen(what)
             self._settle()
             closed = self._closed()
-        return Doings(self._exchange.sent, self.hub.crashes, self._surroundings.lines, closed)
+        asleep = self._asleep() if origins.is_recording() else []
+        return Doings(
+            self._exchange.sent,
+            self.hub.crashes,
+            self._surroundings.lines,
+            closed,
+            self._exchange.code,
+            asleep,
+            waits_for_ever(self.hub, framework.number_of_apps(self._manager)),
+            tuple(self._surroundings.dice.rolls),
+        )
+
+    def _asleep(self) -> list[str]:
+        """Return where handlers are that this step has left suspended."""
+        still = {id(stack): stack for stack in self.hub.paused if id(stack) in self.hub.stacks}
+        found = []
+        for stack in still.values():
+            frames = list(stack.frames())
+            if any(frame.f_code is framework.EVENT_LOOP for frame in frames):
+                found.append(origins.suspended_code(frames))
+        return [place for place in found if place]
 
     def _happen(self, what: Input) -> None:
         match what:
@@ -314,7 +448,9 @@ class Program:
         if current is not None and current.digest == state.digest:
             return
         if not self._enter_at_once(state):
-            self._rebuild(state, history)
+            # Whoever follows a step does not follow those that lead to its beginning.
+            with unnoticed():
+                self._rebuild(state, history)
 
     def _enter_at_once(self, state: Snapshot) -> bool:
         """Enter a state in place, if the stacks it needs are still there or were made again."""
@@ -361,6 +497,11 @@ class Program:
                 with watchdog.limit(self._seconds):
                     self.hub.unwind(stack)
         self._heap.forget()
+
+
+def _is_fixed(kind: type) -> bool:
+    """Tell whether objects of a type are not looked into, because they are no part of any program."""
+    return kind in _FIXED_KINDS or kind.__module__.partition(".")[0] in _FIXED_PACKAGES
 
 
 def _remove_modules(modules: Mapping[str, ModuleType]) -> None:

@@ -8,7 +8,7 @@ installs on current Pythons.  A finder on `sys.meta_path` answers for all of `ry
   names; `RyuApp` and `RyuException` are other names for os-ken's;
 - all else, above all the apps, comes from the sources of Ryu, unmodified.
 
-The sources are looked for where `tools/setup.sh` puts them, and then wherever Python would find a
+The sources are looked for where `penstock fetch-ryu` puts them, and then wherever Python would find a
 package `ryu`.
 """
 
@@ -24,6 +24,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from penstock.checkout import cache_folder
+
 RYU: Final = "ryu"
 OS_KEN: Final = "os_ken"
 VERSION: Final = "4.34"
@@ -38,11 +40,16 @@ _OWN_NAMES: Final = {
 
 def source_folders() -> tuple[Path, ...]:
     """Return the folders that hold parts of the package `ryu`, the best first."""
-    folders = [Path(__file__).parents[4] / ".cache" / f"ryu-{VERSION}" / RYU]
+    folders = [cache_folder() / f"ryu-{VERSION}" / RYU]
     installed = PathFinder.find_spec(RYU)
     if installed is not None:
         folders += map(Path, installed.submodule_search_locations or ())
     return tuple(folder for folder in folders if folder.is_dir())
+
+
+def missing(app: str) -> str:
+    """Return what to tell the user when an app needs Ryu's sources and they are not here."""
+    return f"{app} needs the sources of Ryu {VERSION}, not found here: run penstock fetch-ryu to fetch them."
 
 
 def is_ryu(name: str) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from penstock.controllers import origins
 from penstock.controllers.osken import hub
 from penstock.controllers.snapshot import Snapshot, Treatment, Walk
 
@@ -45,12 +46,15 @@ class Exchange:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes]] = []
+        self.code: list[str] = []
+        """Which code sent each of them, if that is to be noted."""
         self._held: frozenset[int] = frozenset()
         self._last: dict[Line, int] = {}
 
     def begin(self, held: frozenset[int]) -> None:
         """Begin a step in which these transaction numbers are taken."""
         self.sent = []
+        self.code = []
         self._held = held
         self._last.clear()
 
@@ -93,6 +97,8 @@ def _send(datapath: Any, data: bytes, close_socket: bool = False) -> bool:
         return False
     line: Line = datapath.socket
     line.exchange.sent.append((line.switch, bytes(data)))
+    if origins.is_recording():
+        line.exchange.code.append(origins.calling_code())
     if close_socket:
         datapath.close()
     return True

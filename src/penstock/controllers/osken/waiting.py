@@ -65,7 +65,7 @@ class Queue:
     def _call_server(self) -> None:
         if self._items and not self._serving:
             self._serving = True
-            current().spawn(self._run_server)
+            current().spawn(self._run_server).serves = True
 
     def _run_server(self) -> None:
         assert self._server is not None

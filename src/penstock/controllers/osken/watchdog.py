@@ -11,9 +11,9 @@ Python hands out signals only in the main thread; in others endless loops are no
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from types import FrameType
 from typing import Final
 
@@ -47,7 +47,7 @@ def _bark(_signal: int, _frame: FrameType | None) -> None:
 
 def _can_listen() -> bool:
     """Listen for the signal from now on; only the main thread can."""
-    if threading.current_thread() is not threading.main_thread():
+    if current_thread() is not main_thread():
         return False
     if signal.getsignal(signal.SIGVTALRM) is not _bark:
         signal.signal(signal.SIGVTALRM, _bark)

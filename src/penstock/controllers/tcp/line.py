@@ -13,7 +13,7 @@ from typing import Final
 
 from penstock.controllers.tcp.session import ControlSession, Patience, connect
 from penstock.errors import PenstockError
-from penstock.openflow.messages import OpenFlowMessage
+from penstock.openflow.messages import Hello, OpenFlowMessage
 
 _SHORTEST_S: Final = 0.05
 _LONGEST_S: Final = 1.0
@@ -49,6 +49,8 @@ class Line:
         """The connection, while there is one."""
         self.reason = ""
         self.failures = 0
+        self.greeting: Hello | None = None
+        """What the controller greeted with in the last connection that is over."""
         self._version, self._address = version, address
         self._on_up, self._on_message, self._on_down = on_up, on_message, on_down
         self._on_refused = on_refused
@@ -115,6 +117,7 @@ class Line:
         if session is self.session:
             self.session = None
             self.reason = session.reason
+            self.greeting = session.greeting
             self.failures += 1
             self._over.set()
             self._on_down(self)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from penstock.controllers.held import Ledger
 from penstock.controllers.tcp.activity import activity
 from penstock.controllers.tcp.answers import Answers
 from penstock.controllers.tcp.line import Line
+from penstock.controllers.tcp.log_lines import FollowedFile
 from penstock.controllers.tcp.process import ControllerProcess, Program
 from penstock.controllers.tcp.session import Patience
-from penstock.controllers.tcp.tags import Tags
 from penstock.controllers.tcp.tls import Tls
 from penstock.openflow.messages import OpenFlowMessage
 
@@ -31,10 +32,11 @@ _IDLE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A controller's program, and how its switches talk to it where that is not in the clear."""
+    """A controller's program, how its switches talk to it where not in the clear, and where it logs to."""
 
     program: Program
     tls: Tls | None = None
+    log_files: tuple[Path, ...] = ()
 
 
 class Observer(Protocol):
@@ -49,8 +51,11 @@ class Observer(Protocol):
     def went_down(self, line: Line) -> None:
         """A line is no longer connected, and not by our doing."""
 
+    def printed(self, controller: str, text: str) -> None:
+        """A controller printed a line, or wrote it to one of its log files."""
+
     def logged(self, controller: str, text: str) -> None:
-        """A controller printed a line, or there is something to say of it."""
+        """There is something to say of a controller."""
 
     def ended(self, controller: str) -> None:
         """A controller's process is gone."""
@@ -74,13 +79,15 @@ class Outside:
         self.processes: dict[str, ControllerProcess] = {}
         self.lines: dict[str, Line] = {}
         self._observer = observer
-        self._tags: dict[str, Tags] = {}
+        self._ledgers: dict[str, Ledger] = {}
+        self._files: list[tuple[str, FollowedFile]] = []
         self._known: tuple[float, list[int | None], list[int]] = (0.0, [], [])
         for remote in remotes:
             program = remote.program
             context = remote.tls.context() if remote.tls is not None else None
-            self._tags[program.name] = Tags()
+            self._ledgers[program.name] = Ledger()
             self.processes[program.name] = self._process(program, folder)
+            self._files += [(program.name, FollowedFile(path)) for path in remote.log_files]
             for switch in switches:
                 line = Line(
                     switch,
@@ -101,7 +108,7 @@ class Outside:
         return ControllerProcess(
             program,
             log=folder / f"{name}.log",
-            on_line=lambda text: self._observer.logged(name, text),
+            on_line=lambda text: self._observer.printed(name, text),
             on_end=lambda: self._observer.ended(name),
         )
 
@@ -114,6 +121,12 @@ class Outside:
         for line in self.lines.values():
             line.drop()
         await _all(process.stop() for process in self.processes.values())
+
+    def read_log_files(self) -> None:
+        """Tell what the controllers wrote to their log files since the last time."""
+        for controller, file in self._files:
+            for text in file.news():
+                self._observer.printed(controller, text)
 
     def lines_of(self, *, switch: str | None = None, controller: str | None = None) -> list[Line]:
         """Return the lines of a switch or a controller."""
@@ -132,11 +145,11 @@ class Outside:
     def send(self, line: Line, message: OpenFlowMessage) -> None:
         """Send what a switch says, if the line is connected."""
         if line.session is not None:
-            self._tags[line.controller].hand_over(message)
+            self._ledgers[line.controller].hand_over(line.switch, message)
             line.session.send(message)
 
     def _heard(self, line: Line, message: OpenFlowMessage) -> None:
-        self._observer.heard(line, self._tags[line.controller].take_back(message))
+        self._observer.heard(line, self._ledgers[line.controller].take_back(line.switch, message))
 
     def _refused(self, line: Line, text: str) -> None:
         self._observer.logged(line.controller, f"{line.name}: {text}")

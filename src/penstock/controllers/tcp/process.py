@@ -7,10 +7,10 @@ killed, Penstock kills what it had under it, found by a mark in the environment.
 The command finds the programs beside our own interpreter first, so that `python` is the one that has
 Penstock.
 
-What the command prints is written to a file line by line and told to whoever wants to know; the last
-lines are kept, because the reason for a failure is most often there.  Should the file not take any more,
-that is told as if the command had printed it, and the file is left as it is.  When a controller listens is
-read from the kernel's tables (see `ports`), not tried.
+What the command prints is written to a file and told line by line to whoever wants to know, long lines cut
+short; the last ones are kept, because the reason for a failure is most often there.  Should the file not take
+any more, that is told as if the command had printed it, and the file is left as it is.  When a controller
+listens is read from the kernel's tables (see `ports`), not tried.
 
 Linux only: other systems have no way to adopt and find all of a command's processes.
 """
@@ -31,14 +31,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from penstock.controllers.tcp import ports, supervisor
+from penstock.controllers.tcp.log_lines import LineSplitter
 from penstock.errors import PenstockError
 
 _MARK: Final = "PENSTOCK_CONTROLLER"
 _SHOWN: Final = 5
 """How many log lines a failure shows."""
-
-_LONGEST: Final = 1000
-"""How much of one log line is kept in memory and told; the file has all of it."""
 
 _LOOK_S: Final = 0.02
 _GRACE_S: Final = 2.0
@@ -222,18 +220,21 @@ class ControllerProcess:
         finally:
             reading.cancel()
             self._close_log()
+            assert process.stdin is not None
+            # Even if we are cancelled: after its event loop is gone, it could not be closed any more.
+            process.stdin.close()
         if self._on_end is not None and self._has_listened:
             self._on_end()
 
     async def _read_lines(self, output: int) -> None:
         async with _reader(output) as printed:
-            begun = b""
+            lines = LineSplitter()
             while data := await printed.read(1 << 16):
                 self._keep(data)
-                *lines, begun = (begun + data).split(b"\n")
-                for line in lines:
-                    self._tell(line)
-            self._tell(begun)
+                for text in lines.feed(data):
+                    self._tell(text)
+            for text in lines.end():
+                self._tell(text)
 
     def _keep(self, data: bytes) -> None:
         """Put into the file what was printed, while the file takes it."""
@@ -244,7 +245,7 @@ class ControllerProcess:
             self._log.flush()
         except OSError as error:
             self._close_log()
-            self._tell(_unwritable(self._log_path, error).encode())
+            self._tell(_unwritable(self._log_path, error))
 
     def _close_log(self) -> None:
         if self._log is not None:
@@ -253,12 +254,10 @@ class ControllerProcess:
                 self._log.close()
             self._log = None
 
-    def _tell(self, line: bytes) -> None:
-        text = line.decode(errors="replace").rstrip()[:_LONGEST]
-        if text:
-            self._lines.append(text)
-            if self._on_line is not None:
-                self._on_line(text)
+    def _tell(self, text: str) -> None:
+        self._lines.append(text)
+        if self._on_line is not None:
+            self._on_line(text)
 
     async def _settled(self) -> None:
         """Wait until everything is gone and read."""
@@ -278,8 +277,6 @@ class ControllerProcess:
         """Kill the command and all it has started, and wait until they are gone."""
         self._order(b"k")
         await self._settled()
-        if self._supervisor is not None and self._supervisor.stdin is not None:
-            self._supervisor.stdin.close()
 
     def halt(self) -> None:
         """Have the command and what is in its group stand still."""

@@ -30,10 +30,9 @@ from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
 from penstock.openflow.wire.framing import HEADER, Framer
 from penstock.openflow.wire.hello import HELLO_TYPE
+from penstock.openflow.wire.quoting import SentBytes, refusal_of
 
 ERROR_TYPE: Final = 1
-QUOTED: Final = 64
-"""How many bytes of a refused message go into the error."""
 
 MOST_UNREAD: Final = 16_000_000
 """How many bytes may wait to be read by a controller, beside what the kernel holds for it."""
@@ -75,7 +74,7 @@ class ControlSession(asyncio.Protocol):
         on_message: Callable[[OpenFlowMessage], None],
         on_close: Callable[[], None],
         on_refused: Callable[[str], None] = lambda _: None,
-        patience: Patience = Patience(),  # noqa: B008 - a value
+        patience: Patience = Patience(),
     ) -> None:
         self.version = version
         self.greeting: Hello | None = None
@@ -85,6 +84,7 @@ class ControlSession(asyncio.Protocol):
         self._on_message, self._on_close, self._on_refused = on_message, on_close, on_refused
         self._patience = patience
         self._framer = Framer()
+        self._sent = SentBytes(version)
         self._first = b""
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
@@ -135,6 +135,8 @@ class ControlSession(asyncio.Protocol):
         """Send a message; a refused greeting is the end of the session."""
         if self._transport is None or self._giving_up:
             return
+        if isinstance(message, Error):
+            message = self._sent.in_error(message)
         self._transport.write(encode(message, self.version))
         if self._transport.get_write_buffer_size() > MOST_UNREAD:
             # Not at once: whoever sends is in the midst of a step.
@@ -246,15 +248,14 @@ class ControlSession(asyncio.Protocol):
                 said = message.data.decode("ascii", errors="ignore").strip("\0 ")
                 self.reason = f"refused the greeting ({message.name(self.version)}{': ' * bool(said)}{said})"
         if self.greeting is not None:
+            self._sent.keep(data)
             self._on_message(message)
 
     def _refuse(self, data: bytes, refused: Refused) -> None:
         """Answer what cannot be read, unless it is an error itself."""
-        _, number, _, xid = HEADER.unpack_from(data)
         self._on_refused(str(refused))
-        if number != ERROR_TYPE:
-            kind, code = refused.refusal.code(self.version)
-            self.send(Error(kind, code, data[:QUOTED], xid=xid))
+        if data[1] != ERROR_TYPE:
+            self.send(refusal_of(data, refused, self.version))
 
     def _greet(self, greeting: Hello) -> None:
         if self.greeting is None:

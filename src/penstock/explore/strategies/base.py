@@ -16,12 +16,16 @@ from penstock.explore.cells import Cells
 from penstock.explore.search import Outcome, Search
 from penstock.explore.strategies.guide import Guide, Pick
 from penstock.properties.base import Property
+from penstock.typed import check_fields
 
 
 class Strategy:
     """A way to search; what it is called in scenarios, and what it costs."""
 
     name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"the strategy {self.name}")
 
     @property
     def remark(self) -> str:

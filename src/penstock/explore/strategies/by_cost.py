@@ -16,10 +16,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from penstock import stopping
 from penstock.explore.search import Outcome, Search
 from penstock.explore.strategies.guide import Guide
 from penstock.explore.strategies.kinds import Options
 from penstock.explore.tables import Entry, taken
+from penstock.stopping import Bound, Why
 
 Price = Callable[[int, Options, int], list[tuple[int, Entry]]]
 """What is taken in a state, given its options and the set of those picked: each with its price, in order."""
@@ -60,7 +62,7 @@ def _visit(search: Search, guide: Guide, price: Price, most: int | None, transit
             search.at_rest(state)
         if limit is not None and depth >= limit:
             if picked:
-                outcome.stopped_by = f"depth {limit}"
+                outcome.stopped_by = stopping.depth(limit)
             return
         for charge, entry in reversed(price(state, options, picked)):
             branch = (state, key, depth, entry)
@@ -95,7 +97,7 @@ def _visit(search: Search, guide: Guide, price: Price, most: int | None, transit
             return
         cost = min(put_off)
         if most is not None and cost > most:
-            outcome.stopped_by = f"{most} delay{'s' if most != 1 else ''}"
+            outcome.stopped_by = Bound(f"{most} delay{'s' if most != 1 else ''}", Why.DELAYS, most)
             return
         run.append(put_off[cost].popleft())
         if not put_off[cost]:

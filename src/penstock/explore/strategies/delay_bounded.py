@@ -10,15 +10,15 @@ most bugs need very few.  With no bound on delays every state is visited in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from penstock.errors import PenstockError
 from penstock.explore.search import Outcome, Search
 from penstock.explore.strategies.base import Onward, Ordering
 from penstock.explore.strategies.by_cost import by_cost
 from penstock.explore.strategies.guide import Guide
 from penstock.explore.strategies.kinds import Kind, Options
 from penstock.explore.tables import Entry
+from penstock.typed import From
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,7 @@ class DelayBounded(Ordering):
 
     name: ClassVar[str] = "delay-bounded"
 
-    delays: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.delays is not None and (type(self.delays) is not int or self.delays < 0):
-            raise PenstockError(f"delays = {self.delays!r} of delay-bounded is no number from 0 up.")
+    delays: Annotated[int, From(0)] | None = None
 
     @property
     def remark(self) -> str:

@@ -23,6 +23,7 @@ from penstock.explore.strategies.base import Narrowing
 from penstock.explore.strategies.guide import Pick
 from penstock.explore.strategies.kinds import Kind, Options
 from penstock.openflow.messages import FlowMod, PacketIn, PacketOut
+from penstock.users_code import explained
 from penstock.world.frame import Frame
 from penstock.world.packet import ARP, TCP, UDP, Ethernet, IPv4, parse
 from penstock.world.transition import Transition
@@ -55,12 +56,6 @@ class FlowIndependence(Narrowing):
     name: ClassVar[str] = "flow-ir"
 
     is_same_flow: SameFlow = same_ends
-
-    def __post_init__(self) -> None:
-        if not callable(self.is_same_flow):
-            raise PenstockError(
-                f"is_same_flow = {self.is_same_flow!r} of flow-ir is no function: name one as file.py:name."
-            )
 
     @property
     def remark(self) -> str:
@@ -160,6 +155,4 @@ class _Flows:
         try:
             return bool(self._is_same_flow(packet, other))
         except Exception as error:
-            raise PenstockError(
-                f"is_same_flow of flow-ir raised {type(error).__name__}: {str(error).rstrip('.')}."
-            ) from error
+            raise PenstockError(f"is_same_flow of flow-ir raised {explained(error)}.") from error

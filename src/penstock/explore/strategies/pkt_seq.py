@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from penstock.errors import PenstockError
 from penstock.explore.strategies.base import Strategy
 from penstock.tables import Table
+from penstock.typed import From
 from penstock.world.hosts import Host, HostMaker
 from penstock.world.network import Network
 
@@ -25,14 +25,8 @@ class PacketSequences(Strategy):
 
     name: ClassVar[str] = "pkt-seq"
 
-    count: int = 2
-    burst: int | None = 1
-
-    def __post_init__(self) -> None:
-        if type(self.count) is not int or self.count < 0:
-            raise PenstockError(f"count = {self.count!r} of pkt-seq is no number from 0 up.")
-        if self.burst is not None and (type(self.burst) is not int or self.burst < 1):
-            raise PenstockError(f"burst = {self.burst!r} of pkt-seq is no number from 1 up.")
+    count: Annotated[int, From(0)] = 2
+    burst: Annotated[int, From(1)] | None = 1
 
     @property
     def remark(self) -> str:

@@ -8,7 +8,6 @@ a search; one may order it.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,9 @@ from penstock.explore.strategies.random_walks import RandomWalks
 from penstock.explore.strategies.unusual import Unusual
 from penstock.loading import load_object
 from penstock.properties.base import Property
-from penstock.tables import made_from
+from penstock.stopping import Bound, Why
+from penstock.suggesting import hint
+from penstock.tables import fitted
 
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     kind.name: kind
@@ -87,7 +88,7 @@ class Plan:
                 limiting.append(each.name)
         if limiting and outcome.result == "exhausted":
             outcome.result = "bounded"
-            outcome.stopped_by = f"the limits of {' and '.join(limiting)}"
+            outcome.stopped_by = Bound(f"the limits of {' and '.join(limiting)}", Why.NARROWED)
 
 
 def plan_of(given: Sequence[object], folder: Path) -> Plan:
@@ -117,12 +118,11 @@ def _strategy(given: object, folder: Path) -> Strategy:
     name = options.pop("name")
     kind = STRATEGIES.get(name) if isinstance(name, str) else None
     if kind is None:
-        near = difflib.get_close_matches(str(name), STRATEGIES, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the strategies are {', '.join(STRATEGIES)}."
-        raise PenstockError(f"There is no strategy {name!r}: {hint}")
+        otherwise = f"the strategies are {', '.join(STRATEGIES)}."
+        raise PenstockError(f"There is no strategy {name!r}: {hint(name, STRATEGIES, otherwise)}")
     if isinstance(same := options.get("is_same_flow"), str):
         options["is_same_flow"] = load_object(same, folder, "is_same_flow")
-    return made_from(kind, options, f"strategy {name}")
+    return kind(**fitted(kind, options, f"the strategy {name}"))
 
 
 def _spelt(text: str) -> dict[str, Any]:

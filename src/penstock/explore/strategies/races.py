@@ -21,15 +21,15 @@ search starts over in the scenario's own order, which is faster at visiting ever
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
-from penstock.errors import PenstockError
 from penstock.explore.search import Outcome, Search
 from penstock.explore.strategies.base import Onward, Ordering
 from penstock.explore.strategies.by_cost import by_cost, spent
 from penstock.explore.strategies.guide import Guide
 from penstock.explore.strategies.kinds import Kind, Options
 from penstock.explore.tables import Entry
+from penstock.typed import From
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, Transition
 
@@ -58,11 +58,7 @@ class Races(Ordering):
 
     name: ClassVar[str] = "races"
 
-    transitions: int | None = 20_000
-
-    def __post_init__(self) -> None:
-        if self.transitions is not None and (type(self.transitions) is not int or self.transitions < 1):
-            raise PenstockError(f"transitions = {self.transitions!r} of races is no number from 1 up.")
+    transitions: Annotated[int, From(1)] | None = 20_000
 
     def explore(self, search: Search, guide: Guide, onward: Onward) -> Outcome:
         """Visit states by the price of the runs that lead to them; after a while, onward."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from penstock.errors import PenstockError
 from penstock.explore.random_walk import random_walk
 from penstock.explore.search import Outcome, Search
 from penstock.explore.strategies.base import Onward, Ordering
 from penstock.explore.strategies.guide import Guide
+from penstock.typed import From
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +20,8 @@ class RandomWalks(Ordering):
     remembers: ClassVar[bool] = False
 
     seed: int = 1
-    walks: int | None = 100
-    longest: int = 1000
-
-    def __post_init__(self) -> None:
-        if type(self.seed) is not int:
-            raise PenstockError(f"seed = {self.seed!r} of random-walk is no whole number.")
-        for name, number in (("walks", self.walks), ("longest", self.longest)):
-            if number is not None and (type(number) is not int or number < 1):
-                raise PenstockError(f"{name} = {number!r} of random-walk is no number from 1 up.")
+    walks: Annotated[int, From(1)] | None = 100
+    longest: Annotated[int, From(1)] = 1000
 
     @property
     def remark(self) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from penstock.report.conclusion import Conclusion
 from penstock.report.export.formats import as_text, writing
 from penstock.report.export.junit import HELD, Results, write_junit
-from penstock.report.export.sarif import write_sarif
+from penstock.report.export.sarif import Held, write_sarif
 from penstock.report.export.violations import source_of
 
 NEVER_JUDGED = "It never had anything to judge: the scenario does not exercise it."
@@ -26,18 +27,22 @@ def write_ci_files(
     name: str,
     traces: Iterable[Path | None],
     held: Mapping[str, str] | None = None,
+    conclusion: Conclusion | None = None,
+    covered: Path | None = None,
     seconds: float = 0.0,
 ) -> None:
     """Write what a command found for a CI server, from the traces that it wrote.
 
-    `held` are the properties that were not broken, each with why it was not judged, or with nothing.
+    `held` are the properties that were not broken, each with why it was not judged, or with nothing;
+    `conclusion` is what all of it came to, and `covered` a trace of the run if it broke nothing.
     """
     if junit is None and sarif is None:
         return
     sources = [source_of(path) for path in dict.fromkeys(traces) if path is not None]
     if junit is not None:
         with writing(junit) as file, as_text(file) as text:
-            write_junit(Results(sources, held or {}, name, seconds), text)
+            write_junit(Results(sources, held or {}, name, seconds, conclusion), text)
     if sarif is not None:
+        about = sources[0] if sources else None if covered is None else source_of(covered)
         with writing(sarif) as file, as_text(file) as text:
-            write_sarif(sources, text)
+            write_sarif(sources, text, Held(held or {}, conclusion, about))

@@ -22,8 +22,7 @@ from penstock.errors import PenstockError
 from penstock.report.export.retaking import retake
 from penstock.report.export.violations import Source, Violated
 from penstock.report.layout import Drawing, drawing_of, drawing_of_shape, in_turn
-from penstock.report.retelling import record_of
-from penstock.report.story import sentences
+from penstock.report.retelling import stories_of
 from penstock.rootcause.journeys import find_packet, journey, name_of
 from penstock.trace import Line, Trace
 from penstock.world.signals import FABRIC
@@ -174,11 +173,11 @@ def happenings_of(trace: Trace, violated: Violated | None) -> list[Happening]:
     lines = kept.lines[-MOST_STEPS:]
     senders = {line.number: line for line in kept.lines}
     found: list[tuple[int, Happening]] = []
-    for line, story in zip(lines, sentences(map(record_of, lines)), strict=True):
+    for line, story in zip(lines, stories_of(lines), strict=True):
         sender, _ = _sender(line)
         flight = f"{line.transition.partition(' ')[2]} {line.message}"
         cause = next((n for n in line.causes if n in senders and flight in senders[n].sends), None)
-        text = (line.told or story)[0]
+        text = story[0]
         found.append((line.number, Happening(line.number, line.node, text, sender, len(line.lost), cause)))
     first = lines[0].number if lines else 0
     for given in kept.inputs:

@@ -1,8 +1,10 @@
 """Results as JUnit's XML, which every CI server shows.
 
-A suite is a scenario, a test case a property.  One that was broken is a failure with the story as its text;
-one that never had anything to judge is skipped.  A trace alone tells only what it breaks, so one without a
-violation is a case that passed, in the trace's own name.
+A suite is a scenario, a test case a property.  One that was broken is a failure with the story as its text.
+One that was not broken passed only if the verdict is conclusive, proved or exhausted; JUnit has no word for a
+verdict that is bounded, so the case is skipped with the reasons, as is one that never had anything to judge.
+Where nothing at all was judged, cases fail.  A trace alone is one case in its own name, judged by what its
+header, or the summary beside it, says.  The verdict is among the properties of the suite.
 
 There is no one schema; this keeps to what the schemas of Ant, Jenkins and pytest have in common.
 """
@@ -15,7 +17,10 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 from xml.etree import ElementTree
 
+from penstock.report.conclusion import UNKNOWN, Conclusion
 from penstock.report.export.violations import Source, violations_of
+from penstock.trace import CUT_SHORT
+from penstock.verdict import Result
 
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot say, not even escaped."""
@@ -34,12 +39,14 @@ class Results:
     name: str = ""
     """What the scenario is called, where there may be no trace to say so."""
     seconds: float = 0.0
+    conclusion: Conclusion | None = None
+    """What all of it came to, where that is known."""
 
 
 def write_junit(results: Results, file: TextIO) -> str:
     """Write results as JUnit's XML."""
     root = ElementTree.Element("testsuites", name=_PREFIX)
-    suites = [_suite(name, cases, results.seconds) for name, cases in _suites(results).items()]
+    suites = [_suite(name, cases, results) for name, cases in _suites(results).items()]
     for total in ("tests", "failures", "errors", "skipped"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in suites)))
     root.set("time", _seconds(results.seconds))
@@ -56,17 +63,28 @@ def _suites(results: Results) -> dict[str, list[ElementTree.Element]]:
     if results.name:
         found[results.name] = []
     for source in results.sources:
-        found.setdefault(source.name, []).extend(_cases(source))
+        found.setdefault(source.name, []).extend(_cases(source, results.conclusion))
     for name, why in results.held.items():
         suite = results.name or next(iter(found), _PREFIX)
         case = _case(suite, name)
-        if why:
-            ElementTree.SubElement(case, "skipped", message=_clean(why))
+        _judge(case, why, results.conclusion)
         found.setdefault(suite, []).append(case)
     return found
 
 
-def _cases(source: Source) -> Iterator[ElementTree.Element]:
+def _judge(case: ElementTree.Element, why: str, conclusion: Conclusion | None) -> None:
+    """Mark a case of a property that was not broken as one that fails or is skipped, or let it pass."""
+    if conclusion is not None and not conclusion.judged:
+        said = "\n".join([why, *conclusion.lines()] if why else conclusion.lines())
+        failure = ElementTree.SubElement(case, "failure", message="Nothing was judged.", type="unjudged")
+        failure.text = _clean(said)
+    elif why:
+        ElementTree.SubElement(case, "skipped", message=_clean(why))
+    elif conclusion is not None and conclusion.result is Result.BOUNDED:
+        ElementTree.SubElement(case, "skipped", message=_clean(f"Bounded. {conclusion.told}"))
+
+
+def _cases(source: Source, conclusion: Conclusion | None) -> Iterator[ElementTree.Element]:
     broken = violations_of(source.trace)
     for violated in broken:
         case = _case(source.name, violated.property)
@@ -77,6 +95,8 @@ def _cases(source: Source) -> Iterator[ElementTree.Element]:
         yield case
     if not broken:
         case = _case(source.name, source.file.stem)
+        known = conclusion or source.conclusion()
+        _judge(case, "" if known is not None and not source.trace.cut_short else UNKNOWN, known)
         _remark(case, source)
         yield case
 
@@ -88,17 +108,30 @@ def _case(suite: str, name: str) -> ElementTree.Element:
 def _remark(case: ElementTree.Element, source: Source) -> None:
     told = f"penstock replay {source.shown}"
     if source.trace.cut_short:
-        told += "\nThe trace was cut short: its last line is not whole."
+        told += f"\n{CUT_SHORT}"
     ElementTree.SubElement(case, "system-out").text = _clean(told)
 
 
-def _suite(name: str, cases: list[ElementTree.Element], seconds: float) -> ElementTree.Element:
+def _suite(name: str, cases: list[ElementTree.Element], results: Results) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", name=_name(name), tests=str(len(cases)))
     for total, child in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(total, str(sum(case.find(child) is not None for case in cases)))
-    suite.set("time", _seconds(seconds))
+    suite.set("time", _seconds(results.seconds))
+    if results.conclusion is not None:
+        suite.append(_verdict(results.conclusion))
     suite.extend(cases)
     return suite
+
+
+def _verdict(conclusion: Conclusion) -> ElementTree.Element:
+    """Return the verdict, its reasons and what to try next, as properties of a suite."""
+    found = ElementTree.Element("properties")
+    named = [("verdict", str(conclusion.result)), ("told", conclusion.told)]
+    named += [("reason", reason) for reason in conclusion.reasons]
+    named += [("next step", step) for step in conclusion.next_steps]
+    for name, value in named:
+        ElementTree.SubElement(found, "property", name=name, value=_clean(value))
+    return found
 
 
 def _seconds(seconds: float) -> str:

@@ -1,6 +1,11 @@
 """Violations as SARIF 2.1.0, which code scanning services show beside the code.
 
-A result is a violation, its rule the property.  It is located at the app of the controller: at the line that
+A result is a violation, its rule the property; its kind is `fail`.  A property that was not broken is a
+result too, where a command writes the file: `pass` if the verdict is conclusive, `open` if it is bounded, and
+`notApplicable` if the property never had anything to judge.  The verdict itself, the exit status and the
+reasons are those of the invocation.
+
+A violation is located at the app of the controller: at the line that
 raised, if a handler did; else where the class of a native controller begins, or at the file alone.  The
 steps that led to it are a code flow, each located at its line of the trace and at its component.  A
 controller that is a program of its own has no file that is known here; its violations are located
@@ -15,17 +20,20 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 from urllib.parse import quote
 
 from penstock import __version__
+from penstock.controllers.origins import places_of
+from penstock.report.conclusion import UNKNOWN, Conclusion
 from penstock.report.export.violations import Source, Violated, from_here, violations_of
-from penstock.report.retelling import record_of
+from penstock.report.retelling import stories_of
 from penstock.report.run_story import AnyLine
-from penstock.report.story import sentences
 from penstock.trace import InputLine, Line, LogLine, digest_of
+from penstock.verdict import Result as ResultWord
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_STEPS: Final = 5_000
@@ -42,14 +50,28 @@ class _Place(NamedTuple):
     line: int | None = None
 
 
-def write_sarif(sources: Sequence[Source], file: TextIO) -> str:
-    """Write the violations of some traces."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a command found out besides violations."""
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """The properties that were not broken: nothing, or why they were not judged."""
+    conclusion: Conclusion | None = None
+    about: Source | None = None
+    """A trace of the run, by which its controllers are known."""
+
+
+def write_sarif(sources: Sequence[Source], file: TextIO, held: Held = Held()) -> str:
+    """Write the violations of some traces, and what was found out besides."""
     rules: dict[str, int] = {}
     results = []
     for source in sources:
         for violated in violations_of(source.trace):
             rules.setdefault(violated.property, len(rules))
             results.append(_result(source, violated, rules[violated.property]))
+    for name, why in held.properties.items():
+        rules.setdefault(name, len(rules))
+        results.append(_not_broken(name, why, rules[name], held))
     driver = {
         "name": "Penstock",
         "version": __version__,
@@ -57,6 +79,8 @@ def write_sarif(sources: Sequence[Source], file: TextIO) -> str:
         "rules": [_rule(name) for name in rules],
     }
     run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    if held.conclusion is not None:
+        run["invocations"] = [_invocation(held.conclusion)]
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     json.dump(document, file, indent=1)
     file.write("\n")
@@ -71,6 +95,40 @@ def _rule(name: str) -> dict[str, Any]:
     }
 
 
+def _invocation(conclusion: Conclusion) -> dict[str, Any]:
+    """Return how the command ended: it did its work, whatever it came to."""
+    notes = conclusion.reasons if conclusion.result is not ResultWord.VIOLATED else ()
+    return {
+        "executionSuccessful": True,
+        "exitCode": conclusion.exit_status,
+        "exitCodeDescription": _shown(f"{conclusion.result}: {conclusion.told}"),
+        "toolExecutionNotifications": [
+            {"level": "warning", "message": {"text": _shown(reason)}} for reason in notes
+        ]
+        + [{"level": "note", "message": {"text": _shown(step)}} for step in conclusion.next_steps],
+    }
+
+
+def _not_broken(name: str, why: str, rule: int, held: Held) -> dict[str, Any]:
+    """Return the result of a property that was not broken."""
+    known = held.conclusion
+    if why or (known is not None and not known.judged):
+        kind, text = "notApplicable", why or "Nothing was judged."
+    elif known is not None and known.is_conclusive:
+        kind, text = "pass", known.told
+    else:
+        kind, text = "open", UNKNOWN if known is None else f"{name} was not broken. {known.told}"
+    place = None if held.about is None else next(_apps(held.about), _Place(held.about.shown))
+    return {
+        "ruleId": _shown(name),
+        "ruleIndex": rule,
+        "kind": kind,
+        "level": "none",
+        "message": {"text": _shown(text)},
+        "locations": [] if place is None else [_location(place)],
+    }
+
+
 def _result(source: Source, violated: Violated, rule: int) -> dict[str, Any]:
     trace = _Place(source.shown)
     what = "\0".join(
@@ -79,8 +137,11 @@ def _result(source: Source, violated: Violated, rule: int) -> dict[str, Any]:
     return {
         "ruleId": _shown(violated.property),
         "ruleIndex": rule,
+        "kind": "fail",
         "level": "error",
-        "message": {"text": _shown(violated.message) or _shown(violated.property)},
+        "message": {
+            "text": _shown("\n".join((violated.message or violated.property, *violated.cause()))),
+        },
         "locations": [_location(_culprit(source, violated) or trace)],
         "partialFingerprints": {
             "penstockViolation/v1": blake2b(what.encode(errors="replace"), digest_size=16).hexdigest()
@@ -102,8 +163,7 @@ def _flow(violated: Violated, trace: str) -> Iterator[dict[str, Any]]:
     kept = violated.steps
     steps: list[AnyLine] = [*kept.lines, *kept.inputs, *kept.logs]
     steps.sort(key=lambda step: step.number)
-    stories = sentences(record_of(line) for line in kept.lines)
-    told = {line.number: line.told or story for line, story in zip(kept.lines, stories, strict=True)}
+    told = {line.number: story for line, story in zip(kept.lines, stories_of(kept.lines), strict=True)}
     for order, step in enumerate(steps[-MOST_STEPS:], 1):
         match step:
             case Line():
@@ -137,6 +197,13 @@ def _step_location(trace: str, number: int, node: str, text: str) -> dict[str, A
 def _culprit(source: Source, violated: Violated) -> _Place | None:
     """Return where to look for what is wrong, as well as that is known."""
     apps = list(_apps(source))
+    for place in (place for text in violated.code() for place in places_of(text) if place.line > 0):
+        for app in apps:
+            beside = Path(app.path).parent / place.file
+            if app.path == beside.as_posix() or (".." not in beside.parts and beside.is_file()):
+                return _Place(beside.as_posix(), place.line)
+            if app.path == place.file or app.path.endswith(f"/{place.file}"):
+                return _Place(app.path, place.line)
     for line in reversed(violated.steps.lines):
         for event in line.events:
             if event.startswith("crashed "):

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from penstock.report.export.violations import source_of
-from penstock.report.retelling import record_of
+from penstock.report.retelling import stories_of
 from penstock.report.run_story import AnyLine
-from penstock.report.story import sentences
 from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace
 
 PARSER: Final = r"(?<host>\S+) (?<clock>\{.*\})\n(?<event>.*)"
@@ -48,13 +47,13 @@ def events_of(trace: Trace) -> Iterator[tuple[str, Clock, str]]:
     """Yield the events of a trace, each with its host and its clock."""
     lines: list[AnyLine] = [*trace.lines, *trace.inputs, *trace.logs, *trace.findings]
     lines.sort(key=lambda line: line.number)
-    stories = sentences(record_of(line) for line in trace.lines)
+    stories = stories_of(trace.lines)
     clocks = _Clocks()
     for line in lines:
         match line:
             case Line():
                 told = next(stories)
-                happened = (line.node, line.causes, (line.told or told)[0])
+                happened = (line.node, line.causes, told[0])
             case InputLine():
                 happened = (FUZZER, (), f"input: {line.text}")
             case LogLine():

@@ -10,10 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from penstock.minimize.script import trace_file
+from penstock.explain.explanation import Explanation
+from penstock.explain.of_trace import finding_cause
+from penstock.minimize.script import is_fuzzed, trace_file
+from penstock.minimize.writing import FOLDER
+from penstock.report.conclusion import Conclusion, read_conclusion
+from penstock.report.coverage import read_coverage
+from penstock.report.gathering import SUMMARY, read_summary
 from penstock.report.past import what_led_to
 from penstock.report.run_story import Choice, tell_run
-from penstock.report.story import last_line
+from penstock.report.story import ending
 from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
 
 
@@ -30,11 +36,30 @@ class Violated:
     again: int = 0
     """How often the same was found once more."""
 
+    def _explanation(self) -> Explanation | None:
+        """Return why an invariant of a fuzzing run is violated."""
+        finding = next(iter(self.steps.findings), None)
+        return None if finding is None else finding_cause(self.steps, finding)
+
+    def cause(self) -> tuple[str, ...]:
+        """Return the cause, in sentences."""
+        if self.steps.verdict is not None:
+            return self.steps.verdict.cause
+        why = self._explanation()
+        return () if why is None else tuple(why.lines(self.property))
+
+    def code(self) -> tuple[str, ...]:
+        """Return the places in the program's code that are behind it."""
+        if self.steps.verdict is not None:
+            return self.steps.verdict.code
+        why = self._explanation()
+        return () if why is None else tuple(code.text for code in why.code)
+
     def story(self) -> list[str]:
         """Return what happened, in words."""
         told = list(tell_run(self.steps, Choice(whole=True)))
         if self.steps.verdict is not None:
-            told.append(last_line(self.property, self.message))
+            told += ending(self.property, self.message, self.steps.verdict.cause)
         if self.again:
             told.append(f"The same was found {self.again:,} time{'s' if self.again > 1 else ''} more.")
         return told
@@ -56,6 +81,13 @@ class Source:
     def shown(self) -> str:
         """The trace's path as others are told it."""
         return from_here(self.file)
+
+    def conclusion(self) -> Conclusion | None:
+        """Return what the run came to, as its header or the summary beside it says, if one does."""
+        coverage, summary = read_coverage(self.trace.details), None
+        if is_fuzzed(self.trace) and self.file.parent.name != FOLDER:
+            summary = read_summary(self.file.parent / SUMMARY, [])
+        return read_conclusion(coverage, summary)
 
 
 def from_here(path: Path) -> str:
@@ -81,11 +113,17 @@ def violations_of(trace: Trace) -> list[Violated]:
     alike: dict[tuple[str, str], list[FindingLine]] = {}
     for finding in trace.findings:
         if finding.verdict == "violated" and finding.persistent:
-            alike.setdefault((finding.invariant, finding.message.partition(":")[0]), []).append(finding)
-    for first, *more in alike.values():
-        steps = leading_to(trace, first)
-        found.append(Violated(first.invariant, first.message, steps, first.number, len(more)))
+            alike.setdefault(_what(finding), []).append(finding)
+    often = {_what(line): line.times for line in trace.findings if line.verdict == "repeated"}
+    for what, (first, *more) in alike.items():
+        again = max(len(more), often.get(what, 1) - 1)
+        found.append(Violated(first.invariant, first.message, leading_to(trace, first), first.number, again))
     return found
+
+
+def _what(finding: FindingLine) -> tuple[str, str]:
+    """Return what is wrong, as opposed to how that came about this time."""
+    return finding.invariant, finding.message.partition(":")[0]
 
 
 def leading_to(trace: Trace, finding: FindingLine) -> Trace:

@@ -30,6 +30,7 @@ SCRIPTS: Final = (
     "marks.js",
     "masthead.js",
     "wiring.js",
+    "routing.js",
     "layers.js",
     "motion.js",
     "topology.js",

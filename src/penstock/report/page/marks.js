@@ -12,6 +12,7 @@ Penstock.marks = (() => {
     log: { word: "log", shape: "line", colour: "--soft" },
     time: { word: "time", shape: "ring", colour: "--soft" },
     violated: { word: "violation", shape: "cross", colour: "--bad" },
+    repeated: { word: "repeated", shape: "cross", colour: "--bad" },
     healed: { word: "healed", shape: "tick", colour: "--good" },
   };
 

@@ -30,11 +30,22 @@ Penstock.masthead = (() => {
     if (data.cut_short) {
       return ["?", "The trace was cut short: whether something is broken at its end is not known."];
     }
-    const told = data.coverage?.told;
-    if (data.coverage?.result === "violation" || data.coverage?.result === "violated") {
-      return ["?", `This run breaks nothing as far as it goes. ${told}`];
-    }
-    return ["✓", told || "Nothing is broken in this run."];
+    const found = data.conclusion;
+    if (!found) return ["?", "This run breaks nothing as far as it goes; what was judged is not known."];
+    if (found.result === "violated") return ["?", `This run breaks nothing as far as it goes. ${found.told}`];
+    if (!found.judged) return ["?", `Nothing was judged. ${found.told}`];
+    return [found.result === "bounded" ? "?" : "✓", found.told];
+  }
+
+  /** Return the cause of a violation as a list, a term for each kind of sentence, or null. */
+  function cause(sentences) {
+    if (sentences.length === 0) return null;
+    const parts = sentences.map((text) => /^(\w+): ([^]*)$/.exec(text) ?? [text, "Cause", text]);
+    return element(
+      "dl",
+      { class: "cause" },
+      ...parts.flatMap(([, term, text]) => [element("dt", {}, term), element("dd", {}, text)]),
+    );
   }
 
   function verdict(store) {
@@ -59,6 +70,7 @@ Penstock.masthead = (() => {
         " is broken: ",
         element("span", {}, found.message),
       ),
+      cause(found.cause ?? []),
       store.run.length ? button : null,
     ].filter(Boolean);
   }

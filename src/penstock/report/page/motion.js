@@ -18,7 +18,7 @@ Penstock.Motion = class {
     this.layer = layer;
   }
 
-  /** Show messages: `[{from: {x, y}, to: {x, y}, label, control, arrives}]`; `duration` scales the pace. */
+  /** Show messages: `[{from: {x, y}, to: {x, y}, curve, label, control, arrives}]`. */
   show(flights, pace = 1) {
     cancelAnimationFrame(this.#frame);
     this.layer.replaceChildren();
@@ -50,16 +50,15 @@ Penstock.Motion = class {
   }
 
   #place(passed) {
-    for (const { from, to, group, arrives, leg } of this.#flights) {
+    for (const { from, to, curve, group, arrives, leg } of this.#flights) {
       const part = Math.max(0, Math.min(1, passed - leg));
       const eased = part < 0.5 ? 2 * part * part : 1 - 2 * (1 - part) * (1 - part);
       const way = eased * (arrives ? 1 : Penstock.Motion.PARKED);
       const isStill = passed === Infinity;
       const at = isStill && arrives ? 0.72 : way;
-      group.setAttribute(
-        "transform",
-        `translate(${from.x + (to.x - from.x) * at} ${from.y + (to.y - from.y) * at})`,
-      );
+      const straight = { x: from.x + (to.x - from.x) * at, y: from.y + (to.y - from.y) * at };
+      const here = curve ? Penstock.routing.at(curve, at) : straight;
+      group.setAttribute("transform", `translate(${here.x} ${here.y})`);
       group.classList.toggle("waits", passed < leg);
       group.classList.toggle("arrived", arrives && part === 1 && !isStill);
     }

@@ -104,11 +104,27 @@ Penstock.Run = class {
     return this.steps[index].told.map((text) => this.text(text));
   }
 
-  /** Return a step's name of a packet, or the first word of its message. */
+  /**
+   * Return what the arrow of a step's message is called: a packet's name, or the first word of any other
+   * message, with the packet where the message carries one. A message that a packet only led to, as a FlowMod,
+   * is never called by the packet's name.
+   */
   labelOf(index) {
     const step = this.steps[index];
-    if (step.packet !== null) return this.text(step.packet);
-    return step.message === null ? "" : Penstock.Run.headOf(this.text(step.message));
+    const packet = step.packet === null ? "" : this.text(step.packet);
+    if (step.message === null) return packet;
+    const message = this.text(step.message);
+    const head = Penstock.Run.headOf(message);
+    if (Penstock.Run.isFrame(message)) return packet || head;
+    return packet && Penstock.Run.CARRIES.test(head) ? `${head} ${packet}` : head;
+  }
+
+  /** What carries a packet between a switch and a controller. */
+  static CARRIES = /^Packet(In|Out)$/;
+
+  /** Tell whether a message is a packet on a wire: a name, if it has one, and what it is in brackets. */
+  static isFrame(message) {
+    return /^(\S+ )?\[[^]*\]$/.test(message);
   }
 
   /** Return the first word of a message: its name or the packet's tag. */

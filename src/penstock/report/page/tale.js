@@ -60,6 +60,7 @@ Penstock.tale = (() => {
     const isTold = lines.some((line) => line.classList.contains("broken"));
     if (verdict !== null && !isTold) {
       lines.push(element("p", { class: "broken" }, `✗ ${verdict.property} is broken: ${verdict.message}`));
+      lines.push(...(verdict.cause ?? []).map((text) => element("p", { class: "came" }, text)));
     }
     return element(
       "section",

@@ -8,6 +8,8 @@
 
 Penstock.Topology = class {
   static MANY_LINKS = 26;
+  /** So many nodes times links at most are worth the work of leading each link around nodes. */
+  static MOST_ROUTED = 20_000;
 
   #nodes = new Map();
   #links = [];
@@ -91,9 +93,10 @@ Penstock.Topology = class {
     for (const { switch: name, controller } of control) {
       const [one, other] = [this.#nodes.get(name), this.#nodes.get(controller)];
       if (!one || !other) continue;
-      const line = drawn("line", { x1: one.x, y1: one.y, x2: other.x, y2: other.y });
+      const curve = this.#route(one, other);
+      const line = drawn("path", { d: Penstock.routing.drawn(curve) });
       sessions.append(line);
-      this.#links.push({ ends: [name, controller], link: null, line, ports: [], isControl: true });
+      this.#links.push({ ends: [name, controller], link: null, line, curve, ports: [], isControl: true });
     }
     const shapes = drawn("g", { class: "nodes" });
     for (const node of this.#nodes.values()) shapes.append(this.#drawNode(node));
@@ -105,7 +108,7 @@ Penstock.Topology = class {
   #drawLink(link, wires) {
     const { drawn } = Penstock.dom;
     if (!this.#nodes.has(link.a) || !this.#nodes.has(link.b)) return;
-    const line = drawn("line");
+    const line = drawn("path");
     const ports = [drawn("text", { class: "port" }), drawn("text", { class: "port" })];
     wires.append(line, ...ports);
     const drawnLink = { link, line, ports, isControl: false };
@@ -120,15 +123,15 @@ Penstock.Topology = class {
     if (!one || !other || drawnLink.led === `${a}:${aPort} ${b}:${bPort}`) return;
     drawnLink.led = `${a}:${aPort} ${b}:${bPort}`;
     drawnLink.ends = [a, b];
-    for (const [name, value] of Object.entries({ x1: one.x, y1: one.y, x2: other.x, y2: other.y })) {
-      line.setAttribute(name, value);
-    }
+    drawnLink.curve = this.#route(one, other);
+    line.setAttribute("d", Penstock.routing.drawn(drawnLink.curve));
+    const { bend } = drawnLink.curve;
     for (const [port, near, far, number] of [
-      [ports[0], one, other, aPort],
-      [ports[1], other, one, bPort],
+      [ports[0], one, bend, aPort],
+      [ports[1], other, bend, bPort],
     ]) {
       const length = Math.hypot(far.x - near.x, far.y - near.y) || 1;
-      const away = Math.min(this.radius * 1.25 + 9, length * 0.4);
+      const away = Math.min(this.radius * 1.25 + 9, length * 0.8);
       const [dx, dy] = [(far.x - near.x) / length, (far.y - near.y) / length];
       // Beside the line, not on it.
       port.setAttribute("x", near.x + dx * away - dy * 6);
@@ -136,6 +139,22 @@ Penstock.Topology = class {
       // A host has one port: its number says nothing.
       port.textContent = near.kind === "host" ? "" : String(number);
     }
+  }
+
+  /** Return how a line is led from one node to another, around those in between. */
+  #route(one, other) {
+    const ends = [one.name, other.name];
+    const others = [...this.#nodes.values()].filter((node) => !ends.includes(node.name));
+    const isLarge = others.length * this.store.run.data.topology.links.length > Penstock.Topology.MOST_ROUTED;
+    return Penstock.routing.led(one, other, isLarge ? [] : others, this.radius * 1.2 + 3);
+  }
+
+  /** Return the curve of the link between two nodes, from the first to the second; null if there is none. */
+  #curveBetween(from, to) {
+    const found = this.#links.find(({ ends }) => ends.includes(from.name) && ends.includes(to.name));
+    if (!found) return null;
+    const { curve } = found;
+    return found.ends[0] === from.name ? curve : { from: curve.to, bend: curve.bend, to: curve.from };
   }
 
   /** Return a link as it is wired now. */
@@ -259,6 +278,7 @@ Penstock.Topology = class {
       line.classList.toggle("down", isDown);
       ports.forEach((port) => port.classList.toggle("shown", isUsed || ends.includes(store.component)));
     }
+    for (const flight of flights) flight.curve = this.#curveBetween(flight.from, flight.to);
     if (moves) this.motion.show(flights, store.isPlaying ? 0.7 : 1);
   }
 

@@ -1,25 +1,29 @@
 """Calls: what a function does with values that depend on the inputs.
 
-Functions written in Python are simply called: those of the program are followed, those of libraries
-compute with the values as they come.  A function written in C sees only the concrete value, so it
-needs one of these:
+Functions of the program are followed, those of libraries that are written in Python too where they get
+something that depends on the inputs (see `library`).  A function written in C sees only the concrete value,
+so it needs one of these:
 
 - a *summary* says what it means (see `summaries`);
 - a *sink* is a place where values may go (see `summaries.sinks`): it gets concrete ones;
 - functions that merely hold or pass on what they get, or that compare and add as Python does, are
-  called as they are; what they are to call in turn (`map(int, texts)`) is followed in its turn.
+  called as they are; what they are to call in turn (`map(int, texts)`) is followed in its turn, and numbers
+  that they take as a size or a place (`islice(items, n)`) are settled first.
 
-Any other function gets concrete values, and the run notes the loss.
+Any other function gets concrete values, and the run notes the loss; so does one in Python without a source.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
+import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import (
     BuiltinFunctionType,
+    CellType,
     FunctionType,
     GeneratorType,
     MethodDescriptorType,
@@ -30,7 +34,7 @@ from types import (
 )
 from typing import Any, Final
 
-from penstock.symbolic.code import lookups
+from penstock.symbolic.code import library, lookups, subscripts
 from penstock.symbolic.code.summaries import (
     PLAIN,
     UNFOLLOWED,
@@ -47,7 +51,10 @@ from penstock.symbolic.code.summaries import (
 )
 from penstock.symbolic.packets import frame_calls, native_headers
 from penstock.symbolic.run import Run, lose, unnoticed
-from penstock.symbolic.values.parts import bears, concrete
+from penstock.symbolic.values import tables
+from penstock.symbolic.values.escapes import Unfollowed
+from penstock.symbolic.values.integers import Followed
+from penstock.symbolic.values.parts import bears, concrete, holds
 
 _LIBRARIES: Final = (
     *(basics, formatting, structs, addresses, netaddr_objects, osken, patterns),
@@ -57,8 +64,8 @@ _LIBRARIES: Final = (
 
 def _by_function() -> dict[tuple[str, str], list[Summary]]:
     found: dict[tuple[str, str], list[Summary]] = {}
-    for library in reversed(_LIBRARIES):
-        for name, summary in library.FUNCTIONS.items():
+    for summarised in reversed(_LIBRARIES):
+        for name, summary in summarised.FUNCTIONS.items():
             found.setdefault(name, []).append(summary)
     return found
 
@@ -92,7 +99,7 @@ _HARMLESS_MODULES: Final = frozenset(
 _HARMLESS: Final = frozenset(
     {
         *("abs", "all", "any", "callable", "classmethod", "delattr", "dir", "divmod", "enumerate"),
-        *("filter", "id", "issubclass", "iter", "len", "list", "map", "max", "min", "next"),
+        *("filter", "issubclass", "iter", "len", "list", "map", "max", "min", "next"),
         *("object", "pow", "property", "reversed", "round", "slice", "sorted", "staticmethod"),
         *("sum", "super", "tuple", "vars", "zip"),
     }
@@ -104,8 +111,22 @@ _OF_OBJECT: Final = frozenset({"__init__", "__setattr__", "__delattr__", "__geta
 
 _VALUES: Final = (int, float, complex, str, bytes, bytearray)
 
-_HIGHER: Final = frozenset({"filter", "map", "max", "min", "sorted", "reduce", "starmap", "groupby"})
+_HIGHER: Final = frozenset(
+    {
+        *("filter", "map", "max", "min", "sorted", "reduce", "starmap", "groupby", "takewhile", "dropwhile"),
+        *("filterfalse", "accumulate", "bisect", "bisect_left", "bisect_right", "insort", "insort_left"),
+        *("insort_right", "iter", "cmp_to_key"),
+    }
+)
 """Those that call what they are given."""
+
+_COUNTING: Final = frozenset(
+    {
+        *("islice", "repeat", "combinations", "combinations_with_replacement", "permutations", "product"),
+        *("deque", "tee", "batched", "insert", "pop", "rotate", "length_hint", "index"),
+    }
+)
+"""Those that read a number as a size or a place."""
 
 _HOLDERS: Final = (list, tuple, deque, dict, set, frozenset, GeneratorType, ModuleType, type)
 """Objects whose methods compare, hold or pass on."""
@@ -120,6 +141,8 @@ def called(function: Any) -> Any:
     if Run.current is None:
         return function
     kind = type(function)
+    if kind is tables.Tabled:
+        return function
     if kind is FunctionType or kind is MethodType:
         return _python_function(function)
     if isinstance(function, type):
@@ -132,13 +155,45 @@ def called(function: Any) -> Any:
     if kind is functools.partial:
         inner = called(function.func)
         return function if inner is function.func else functools.partial(_partial, function, inner)
-    if kind is _CACHED:
-        # What was remembered in another run was for other inputs.
+    if hasattr(kind, "cache_clear"):
+        # From `functools.lru_cache` or what stands in for it: it remembers what it did for other inputs.
         return called(function.__wrapped__)
-    return function
+    return _object(function)
 
 
-_CACHED: Final = type(functools.lru_cache(lambda: None))
+_HOLDING_CALLABLES: Final = frozenset(
+    {functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller}
+)
+"""Classes of objects that hold what they get until they are called; that is followed then."""
+
+
+def _object(function: Any) -> Any:
+    """Return what is to be called instead of an object of any other class."""
+    kind = type(function)
+    if kind is operator.itemgetter:
+        return functools.partial(_items, function.__reduce__()[1])
+    if kind is operator.methodcaller:
+        return functools.partial(_with_method, function)
+    if kind is operator.attrgetter:
+        return function
+    method = vars(kind).get("__call__") or next(
+        (vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None
+    )
+    if isinstance(method, FunctionType):
+        return called(MethodType(method, function)) if library.is_stranger(method) else function
+    return functools.partial(_escaped, function)
+
+
+def _items(keys: tuple[Any, ...], subject: Any) -> Any:
+    found = tuple(subscripts.indexed(subject)[key] for key in keys)
+    return found if len(keys) > 1 else found[0]
+
+
+def _with_method(caller: Any, subject: Any) -> Any:
+    made, details = caller.__reduce__()
+    name, *arguments = details if made is operator.methodcaller else made.args
+    named = {} if made is operator.methodcaller else made.keywords
+    return called(getattr(subject, name))(*arguments, **named)
 
 
 def _python_function(function: FunctionType | MethodType) -> Any:
@@ -147,16 +202,21 @@ def _python_function(function: FunctionType | MethodType) -> Any:
     plain = function.__func__ if isinstance(function, MethodType) else function
     module = getattr(plain, "__module__", None)
     if module not in _MODULES:
-        return function
+        return _of_library(function)
     name = (module, plain.__qualname__)
     if name in _EAGER or name in _FUNCTIONS:
         if isinstance(function, MethodType):
             return functools.partial(_summarised, name, function, function.__self__)
         return functools.partial(_summarised, name, function)
-    return function
+    return _of_library(function)
 
 
-def _class(made: type) -> Any:
+def _of_library(function: FunctionType | MethodType) -> Any:
+    """Return a function itself, or if it is a library's, what follows it where there is something to."""
+    return functools.partial(_stranger, function) if library.is_stranger(function) else function
+
+
+def _class(made: Any) -> Any:
     name = (made.__module__, made.__qualname__)
     if name in _EAGER or name in _FUNCTIONS:
         return functools.partial(_summarised, name, made)
@@ -164,14 +224,62 @@ def _class(made: type) -> Any:
         return functools.partial(_sunk, made)
     if issubclass(made, enum.Enum):
         return functools.partial(_member, made)
+    if made in _HOLDING_CALLABLES:
+        return made
     if made.__flags__ & _HEAP_TYPE:
         # A class of the program's own, unless it takes its values in as C does.
-        return functools.partial(_escaped, made) if issubclass(made, _VALUES) else made
+        if issubclass(made, _VALUES) or _made_in_c(made):
+            return functools.partial(_escaped, made)
+        return functools.partial(_constructed, made) if _is_library(made) else made
     if issubclass(made, BaseException) or made.__module__ in _HARMLESS_MODULES:
-        return functools.partial(_passed, made) if made.__name__ in _HIGHER else made
+        return _harmless(made, made.__name__)
     if made.__module__ == "builtins" and made.__name__ in _HARMLESS:
-        return functools.partial(_passed, made) if made.__name__ in _HIGHER else made
+        return _harmless(made, made.__name__)
     return functools.partial(_escaped, made)
+
+
+@functools.cache
+def _made_in_c(made: Any) -> bool:
+    """Tell whether the objects of a class take in what they are given as C does."""
+    for name in ("__new__", "__init__"):
+        owner = next(base for base in made.__mro__ if name in vars(base))
+        in_python = owner.__flags__ & _HEAP_TYPE and isinstance(getattr(made, name), FunctionType)
+        harmless = owner is object or issubclass(owner, _HOLDING) or _is_structural(owner)
+        if not in_python and not harmless:
+            return True
+    return False
+
+
+def _is_structural(made: type) -> bool:
+    """Tell whether a class is one of those that say how others are used, such as `typing.Generic`."""
+    return made.__module__ in ("typing", "abc", "collections.abc", "_collections_abc")
+
+
+def _is_library(made: type) -> bool:
+    """Tell whether objects of a class are made by functions of a library."""
+    makers = (getattr(made, name) for name in ("__new__", "__init__"))
+    return any(map(library.is_stranger, makers)) and not issubclass(made, BaseException | tuple)
+
+
+def _constructed(made: type, /, *arguments: Any, **named: Any) -> Any:
+    """Make an object of a class of a library."""
+    if not _depends(arguments, named) or type(made).__call__ is not type.__call__:
+        return _escaped(made, *arguments, **named)
+    with suppress(Unfollowed):
+        return tables.tabulated(made, *arguments, **named)
+    new: Any = made.__new__
+    init: Any = made.__init__  # type: ignore[misc]
+    found = object.__new__(made) if new is object.__new__ else called(new)(made, *arguments, **named)
+    if isinstance(found, made) and isinstance(init, FunctionType):
+        called(init)(found, *arguments, **named)
+    if holds(found) and made.__module__ not in _FOLLOWED_OBJECTS:
+        # Operators on it are the library's, which are not followed.
+        lose(made.__qualname__)
+    return found
+
+
+_FOLLOWED_OBJECTS: Final = frozenset({"collections", "types", "functools", "contextlib", "string", "weakref"})
+"""Modules whose objects have no operators of their own, or such as are followed."""
 
 
 def _c_function(function: Any) -> Any:
@@ -183,7 +291,7 @@ def _c_function(function: Any) -> Any:
         if key in _EAGER or key in _FUNCTIONS:
             return functools.partial(_summarised, key, function)
         if module in _HARMLESS_MODULES or (module == "builtins" and name in _HARMLESS):
-            return functools.partial(_passed, function) if name in _HIGHER else function
+            return _harmless(function, name)
         if name in _OF_OBJECT and isinstance(holder, type) and not issubclass(holder, _VALUES):
             return function
     else:
@@ -192,15 +300,63 @@ def _c_function(function: Any) -> Any:
                 if (base, name) in _EAGER_METHODS or (base, name) in _METHODS:
                     return functools.partial(_method, (base, name), function)
         if isinstance(holder, _HOLDERS):
-            return functools.partial(_passed, function) if name == "sort" else function
-        if name in _OF_OBJECT and not isinstance(holder, _VALUES):
+            return functools.partial(_passed, function) if name == "sort" else _harmless(function, name)
+        if name in _OF_OBJECT and not isinstance(holder, _VALUES) and _holds_only(function):
             return function
     if sinks.is_sink(function):
         return functools.partial(_sunk, function)
     return functools.partial(_escaped, function)
 
 
+def _harmless(function: Any, name: str) -> Any:
+    if name in _COUNTING:
+        return functools.partial(_counting, function)
+    return functools.partial(_passed, function) if name in _HIGHER else function
+
+
+def _holds_only(method: Any) -> bool:
+    """Tell whether a method such as `__init__` is one of those that merely hold what they get."""
+    owner = getattr(method, "__objclass__", object)
+    return owner is object or bool(owner.__flags__ & _HEAP_TYPE) or issubclass(owner, _HOLDING)
+
+
+_HOLDING: Final = (list, tuple, deque, dict, set, frozenset, BaseException, type, property, enum.Enum)
+
 # Ways to call.
+
+
+def _stranger(function: FunctionType | MethodType, /, *arguments: Any, **named: Any) -> Any:
+    """Call a function of a library, or its twin where something depends on the inputs."""
+    holder = function.__self__ if isinstance(function, MethodType) else None
+    plain: Any = function.__func__ if isinstance(function, MethodType) else function
+    captured = [cell.cell_contents for cell in plain.__closure__ or () if _is_filled(cell)]
+    if not (_depends(arguments, named) or holds(holder) or any(map(holds, captured))):
+        return function(*arguments, **named)
+    if holder is None:
+        with suppress(Unfollowed):
+            return tables.tabulated(plain, *arguments, **named)
+    twin = library.twin(plain)
+    if twin is None:
+        lose(plain.__qualname__)
+        return function(*map(_given, arguments), **{name: _given(value) for name, value in named.items()})
+    return twin(*arguments, **named) if holder is None else twin(holder, *arguments, **named)
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _counting(function: Any, /, *arguments: Any, **named: Any) -> Any:
+    """Call a function that reads numbers as sizes or places: the inputs decide which."""
+    return function(*map(_settled, arguments), **{name: _settled(value) for name, value in named.items()})
+
+
+def _settled(argument: Any) -> Any:
+    return subscripts.settled(argument) if isinstance(argument, Followed) else argument
 
 
 def _summarised(name: tuple[str, str], function: Any, /, *arguments: Any, **named: Any) -> Any:
@@ -237,6 +393,8 @@ def _method(name: tuple[type, str], method: Any, /, *arguments: Any, **named: An
 
 def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call a function with concrete values, which is no loss; nor is what it makes of other objects."""
+    if _depends(arguments, named):
+        sinks.settle(function, arguments, named)
     with unnoticed():
         return function(*map(concrete, arguments), **{name: concrete(value) for name, value in named.items()})
 
@@ -244,10 +402,30 @@ def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
 def _escaped(function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call a function with concrete values; what they depended on is lost."""
     holder = getattr(function, "__self__", None)
-    if not _depends(arguments, named) and not (holder is not None and bears(holder)):
-        return function(*arguments, **named)
-    lose(getattr(function, "__qualname__", None) or type(function).__qualname__)
+    given = (*arguments, *named.values(), *(() if holder is None else (holder,)))
+    if not any(map(holds, given)):
+        return function(*map(_telling, arguments), **{name: _telling(value) for name, value in named.items()})
+    try:
+        return tables.tabulated(function, *arguments, **named)
+    except Unfollowed:
+        lose(getattr(function, "__qualname__", None) or type(function).__qualname__)
     return function(*map(_given, arguments), **{name: _given(value) for name, value in named.items()})
+
+
+def _telling(argument: Any) -> Any:
+    """Return a function that C is to call as one that tells of what it hands to C."""
+    if type(argument) not in (FunctionType, MethodType):
+        return argument
+
+    @functools.wraps(argument)
+    def telling(*arguments: Any, **named: Any) -> Any:
+        found = argument(*arguments, **named)
+        if Run.current is not None and holds(found):
+            lose(argument.__qualname__)
+            return concrete(found)
+        return found
+
+    return telling
 
 
 def _given(argument: Any) -> Any:

@@ -5,8 +5,8 @@ Its source is rewritten (see `rewrite`), compiled, and every function that came 
 new code: methods, closures and lambdas wherever they are kept.  Objects, classes and module
 variables stay the same, so what a program has built up stays valid.
 
-A function whose source cannot be found, or that cannot be told from another one (two lambdas in one
-line), keeps its own code: it works as ever, but look-ups in it are not followed.
+A function whose source cannot be found keeps its own code: it works as ever, but what enters it is not
+followed (see `library`).
 """
 
 from __future__ import annotations
@@ -63,8 +63,14 @@ def _source(module: ModuleType) -> str:
         return ""
 
 
-Key = tuple[str, int]
-"""What a function is known by: its name and the line it begins in."""
+Key = tuple[str, int, int]
+"""What a function is known by: its name, the line it begins in, and where in the line its body begins."""
+
+
+def key_of(code: CodeType) -> Key:
+    """Return what the code of a function is known by."""
+    columns = (start for line, _, start, end in code.co_positions() if line and start is not None and end)
+    return code.co_qualname, code.co_firstlineno, min(columns, default=0)
 
 
 def follow_program(modules: Iterable[ModuleType]) -> None:
@@ -83,7 +89,7 @@ def follow_modules(modules: Iterable[ModuleType]) -> None:
     rewritten: dict[int, dict[Key, CodeType]] = {}
     for module in modules:
         if MARK not in vars(module):
-            codes = _rewritten(module)
+            codes = rewritten_functions(module)
             if codes:
                 rewrite.equip(module)
                 rewritten[id(vars(module))] = codes
@@ -91,13 +97,12 @@ def follow_modules(modules: Iterable[ModuleType]) -> None:
         return
     for found in gc.get_objects():
         if type(found) is FunctionType and id(found.__globals__) in rewritten:
-            name = (found.__code__.co_qualname, found.__code__.co_firstlineno)
-            code = rewritten[id(found.__globals__)].get(name)
+            code = rewritten[id(found.__globals__)].get(key_of(found.__code__))
             if code is not None and code.co_freevars == found.__code__.co_freevars:
                 found.__code__ = code
 
 
-def _rewritten(module: ModuleType) -> dict[Key, CodeType]:
+def rewritten_functions(module: ModuleType) -> dict[Key, CodeType]:
     """Return the new code of a module's functions, where it is clear which is whose."""
     source = _source(module)
     if not source:
@@ -105,14 +110,20 @@ def _rewritten(module: ModuleType) -> dict[Key, CodeType]:
     file = str(module.__file__)
     before = _functions(compile(source, file, "exec", dont_inherit=True))
     after = _functions(rewrite.followed(source, file))
-    return {
-        key: codes[0] for key, codes in after.items() if len(codes) == 1 and len(before.get(key, ())) == 1
-    }
+    found: dict[Key, CodeType] = {}
+    for name, codes in before.items():
+        # Functions of one name in one line stay in order.
+        if len(codes) == len(after.get(name, ())):
+            keys = [key_of(code) for code in codes]
+            found.update(
+                (key, code) for key, code in zip(keys, after[name], strict=True) if keys.count(key) == 1
+            )
+    return found
 
 
-def _functions(code: CodeType) -> dict[Key, list[CodeType]]:
+def _functions(code: CodeType) -> dict[tuple[str, int], list[CodeType]]:
     """Return the functions in some code, nested ones included, by name and line."""
-    found: defaultdict[Key, list[CodeType]] = defaultdict(list)
+    found: defaultdict[tuple[str, int], list[CodeType]] = defaultdict(list)
     for inner in _codes(code):
         found[inner.co_qualname, inner.co_firstlineno].append(inner)
     return found

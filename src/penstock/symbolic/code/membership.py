@@ -9,9 +9,10 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import Any, Final
 
-from penstock.symbolic.code import lookups
+from penstock.symbolic.code import library, lookups
 from penstock.symbolic.code.summaries import netaddr_objects
 from penstock.symbolic.run import Run, lose
 from penstock.symbolic.terms import Term, both, const, either, eq, le, mod, sub
@@ -31,7 +32,9 @@ def searched(container: Any) -> Any:
             return _Searched(container, contains)
     if netaddr_objects.is_set(container):
         return _Searched(container, netaddr_objects.is_inside)
-    return container
+    if is_symbolic(container) or isinstance(container, type):
+        return container
+    return _Searched(container, _in_stranger)
 
 
 class _Searched:
@@ -115,6 +118,22 @@ def _in_bytes(data: bytes | bytearray, item: Any) -> bool:
         return concrete(item) in data
     found = int(concrete(item)) in concrete(data)
     return boolean(found, either(*(eq(term_of(item), term_of(byte)) for byte in data)))
+
+
+def _in_stranger(container: Any, item: Any) -> bool:
+    """Tell whether an object of any other kind has an item; what is written in C gets plain values."""
+    from penstock.symbolic.code.calls import called
+
+    method = getattr(type(container), "__contains__", None)
+    if isinstance(method, FunctionType):
+        if library.is_stranger(method):
+            return bool(called(MethodType(method, container))(item))
+        return item in container
+    if method is not None:
+        if bears(item):
+            lose("in")
+        return concrete(item) in container
+    return _in_list(container, item)
 
 
 def _in_text(text: str, item: Any) -> bool:

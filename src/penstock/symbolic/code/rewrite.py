@@ -11,22 +11,29 @@ it gets back:
     a % b           __penstock_template__(a) % b
     a | b           __penstock_left__(a) | b          and `&`, `-`, `^`: these may be sets
     a |= b          a |= __penstock_right__(b)
+    a < b           __penstock_operand__(a) < b       and other operators, unless b is a constant
+    a is b          __penstock_is__(a, b)
     {a, b}          __penstock_set__()([a, b])        and dictionaries, and both comprehensions
     f"{a}-{b}"      __penstock_join__((f"{__penstock_value__(a)}", "-", f"{__penstock_value__(b)}"))
     ip.packed       __penstock_address__(ip).packed   a few attributes of addresses
+    a.b = c         __penstock_into__(a).b = c
+    match a:        match __penstock_subject__(a):
+    eval(a)         eval(__penstock_code__(a, "eval"))
 
 While no run is going on, a hook gives back the very object it got (`set`, `dict` and the plain text
 for the last four), so the program does what it did before, in the same order, with every operand
 evaluated once; functions that look at their caller (`super()`, `locals()`, `namedtuple`) find it, and
 no frame of ours is in a traceback.  Every node keeps its place in the source.
 
-Annotations and patterns of `match` stay as they are: names in them are not looked up as values.
+Annotations and patterns of `match` stay as they are: names in them are not looked up as values.  What was
+rewritten is known by its code (`FOLLOWED`); a function with any other code is a stranger.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import CodeType, ModuleType
 from typing import Any, Final, cast
 
@@ -44,6 +51,17 @@ PAIRS: Final = "__penstock_pairs__"
 JOIN: Final = "__penstock_join__"
 VALUE: Final = "__penstock_value__"
 ADDRESS: Final = "__penstock_address__"
+OPERAND: Final = "__penstock_operand__"
+IS: Final = "__penstock_is__"
+IS_NOT: Final = "__penstock_is_not__"
+IDENTITY: Final = "__penstock_identity__"
+INTO: Final = "__penstock_into__"
+SUBJECT: Final = "__penstock_subject__"
+CODE: Final = "__penstock_code__"
+SCOPE: Final = "__penstock_scope__"
+
+FOLLOWED: Final[dict[int, CodeType]] = {}
+"""The code that was rewritten, by identity."""
 
 ADDRESS_KINDS: Final = frozenset(
     {
@@ -56,13 +74,29 @@ ADDRESS_KINDS: Final = frozenset(
 ADDRESS_ATTRIBUTES: Final = frozenset({"packed", "words", "exploded", "compressed"}) | ADDRESS_KINDS
 """Attributes of address objects that their libraries work out by means that cannot be followed."""
 
-_CALLS_LEFT_ALONE: Final = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
+_CALLS_LEFT_ALONE: Final = frozenset({"super", "locals", "globals", "vars", "dir"})
+_RUN_TEXT: Final = frozenset({"eval", "exec"})
 _SET_OPERATORS: Final = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
 
 
 def followed(source: str, filename: str) -> CodeType:
     """Compile a program so that it is followed; its module must be equipped before it runs."""
-    return compile(rewritten(source, filename), filename, "exec", dont_inherit=True)
+    return _known(compile(rewritten(source, filename), filename, "exec", dont_inherit=True))
+
+
+def followed_text(source: str, mode: str) -> CodeType:
+    """Compile a text that a program has run by `eval` or `exec`, so that it is followed."""
+    tree = compile(source, "<string>", mode, ast.PyCF_ONLY_AST, dont_inherit=True)
+    return _known(compile(_Rewriter().visit(tree), "<string>", mode, dont_inherit=True))
+
+
+def _known(code: CodeType) -> CodeType:
+    """Remember code, and what is nested in it, as rewritten."""
+    FOLLOWED[id(code)] = code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            _known(constant)
+    return code
 
 
 def rewritten(source: str, filename: str) -> ast.Module:
@@ -71,18 +105,30 @@ def rewritten(source: str, filename: str) -> ast.Module:
     return cast(ast.Module, _Rewriter().visit(tree))
 
 
-def equip(module: ModuleType) -> None:
-    """Give a module the hooks that its rewritten code calls, and the mark of code that is followed."""
-    vars(module).update(_hooks())
+def equip(module: ModuleType, *, as_library: bool = False) -> None:
+    """Give a module the hooks that its rewritten code calls, and the mark of a program that is followed.
+
+    A library is not marked: what happens in it is told with the line of the program that called it.
+    """
+    vars(module).update(hooks() if as_library else {MARK: True, **hooks()})
 
 
-def _hooks() -> Mapping[str, Callable[..., Any] | bool]:
+@cache
+def hooks() -> Mapping[str, Callable[..., Any]]:
+    """Return the hooks by name."""
     # Whoever only compiles needs none of these.
-    from penstock.symbolic.code import calls, displays, membership, operands, subscripts
+    from penstock.symbolic.code import calls, displays, evaluation, identity, membership, operands, subscripts
     from penstock.symbolic.code.summaries import addresses, formatting
 
     return {
-        MARK: True,
+        OPERAND: operands.operand,
+        IS: identity.same,
+        IS_NOT: identity.different,
+        IDENTITY: identity.itself,
+        INTO: subscripts.written_to,
+        SUBJECT: identity.subject,
+        CODE: evaluation.code,
+        SCOPE: evaluation.scope,
         ITEM: subscripts.indexed,
         IN: membership.searched,
         CALL: calls.called,
@@ -110,21 +156,46 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return self._identity(node)
+        operands = [node.left, *node.comparators]
         for at, operator in enumerate(node.ops):
-            if isinstance(operator, ast.In | ast.NotIn) and not _tested_for_identity(node, at + 1):
-                node.comparators[at] = _hooked(IN, node.comparators[at])
+            if isinstance(operator, ast.Is | ast.IsNot):
+                operands[at : at + 2] = [_hooked(IDENTITY, each) for each in operands[at : at + 2]]
+            elif isinstance(operator, ast.In | ast.NotIn):
+                if not _tested_for_identity(node, at + 1):
+                    operands[at + 1] = _hooked(IN, operands[at + 1])
+            elif _may_need_help(operands[at], operands[at + 1]) and not _tested_for_identity(node, at - 1):
+                operands[at] = _hooked(OPERAND, operands[at])
+        node.left, node.comparators = operands[0], operands[1:]
         return node
+
+    def _identity(self, node: ast.Compare) -> ast.expr:
+        """Return `a is b` as a question to a hook; that something is None is no matter of inputs."""
+        operands = [node.left, node.comparators[0]]
+        if any(_is_constant(each, type(None)) for each in operands):
+            return node
+        return _call(IS if isinstance(node.ops[0], ast.Is) else IS_NOT, operands, node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in _RUN_TEXT:
+            return _running(node, node.func.id)
         if not (isinstance(node.func, ast.Name) and node.func.id in _CALLS_LEFT_ALONE):
             node.func = _hooked(CALL, node.func)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load) and node.attr in ADDRESS_ATTRIBUTES:
+        if isinstance(node.ctx, ast.Store):
+            node.value = _hooked(INTO, node.value)
+        elif isinstance(node.ctx, ast.Load) and node.attr in ADDRESS_ATTRIBUTES:
             node.value = _hooked(ADDRESS, node.value)
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.stmt:
+        self.generic_visit(node)
+        node.subject = _hooked(SUBJECT, node.subject)
         return node
 
     # Where values are put together.
@@ -136,6 +207,8 @@ class _Rewriter(ast.NodeTransformer):
                 node.left = _hooked(TEMPLATE, node.left)
         elif isinstance(node.op, _SET_OPERATORS) and not any(map(_is_constant, (node.left, node.right))):
             node.left = _hooked(LEFT, node.left)
+        elif _may_need_help(node.left, node.right):
+            node.left = _hooked(OPERAND, node.left)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
@@ -246,7 +319,26 @@ class _Rewriter(ast.NodeTransformer):
 
 def _tested_for_identity(node: ast.Compare, at: int) -> bool:
     """Tell whether the comparison goes on with `is`, which no stand-in for an object survives."""
-    return at < len(node.ops) and isinstance(node.ops[at], ast.Is | ast.IsNot)
+    return 0 <= at < len(node.ops) and isinstance(node.ops[at], ast.Is | ast.IsNot)
+
+
+def _may_need_help(left: ast.expr, right: ast.expr) -> bool:
+    """Tell whether the left operand may be one that would not let the right one be followed."""
+    plain = isinstance(left, ast.Constant) and type(left.value) in (int, str, bytes)
+    return not plain and not _is_constant(right)
+
+
+def _running(node: ast.Call, mode: str) -> ast.expr:
+    """Return a call that has a text run as code, with the text handed to a hook."""
+    if not node.args or isinstance(node.args[0], ast.Starred):
+        return node
+    first, *others = node.args
+    alone = ast.copy_location(ast.Constant(not others and not node.keywords), first)
+    node.args = [
+        _call(CODE, [first, _constant(mode, first), alone], first),
+        *(each if isinstance(each, ast.Starred) else _hooked(SCOPE, each) for each in others),
+    ]
+    return node
 
 
 def _is_constant(node: ast.expr, kinds: Any = object) -> bool:

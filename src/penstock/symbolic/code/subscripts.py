@@ -7,19 +7,21 @@ the sequence are alike.
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import operator
 from array import array
 from collections import deque
+from types import FunctionType, MethodType
 from typing import Any, Final
 
-from penstock.symbolic.code import lookups
+from penstock.symbolic.code import library, lookups
 from penstock.symbolic.run import Run, lose
-from penstock.symbolic.values.integers import Followed, term_of
-from penstock.symbolic.values.parts import bears, concrete
+from penstock.symbolic.values.integers import Followed, located, term_of
+from penstock.symbolic.values.parts import bears, concrete, is_symbolic
 
 _SEQUENCES: Final = (list, tuple, str, bytes, bytearray, range, memoryview, array, deque)
-_FEW: Final = 16
-"""How many values are tried one by one; among more of them the right one is found by halving."""
-
+_IN_C: Final = (ctypes.Structure, ctypes.Union, ctypes._SimpleCData)
 _MOST: Final = 4096
 """How many values an integer may have that is to be settled where no sequence bounds it."""
 
@@ -30,7 +32,71 @@ def indexed(subject: Any) -> Any:
         return subject
     if isinstance(subject, lookups.KEYED):
         return _Dictionary(subject)
-    return _Sequence(subject) if isinstance(subject, _SEQUENCES) else subject
+    if isinstance(subject, _SEQUENCES):
+        return _Sequence(subject)
+    if is_symbolic(subject) or isinstance(subject, type):
+        return subject
+    return _Stranger(subject)
+
+
+def written_to(subject: Any) -> Any:
+    """Return what a program is to give an attribute instead of an object."""
+    if Run.current is None or not isinstance(subject, _IN_C):
+        return subject
+    return _Fields(subject)
+
+
+class _Stranger:
+    """Stands in for an object of any other kind that is subscripted."""
+
+    __slots__ = ("_subject",)
+
+    def __init__(self, subject: Any) -> None:
+        self._subject = subject
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._method("__getitem__")(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._method("__setitem__")(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self._method("__delitem__")(key)
+
+    def _method(self, name: str) -> Any:
+        """Return the method that does it: one in Python is followed, one in C gets plain values."""
+        from penstock.symbolic.code.calls import called
+
+        operation = getattr(operator, name.strip("_"))
+        method = getattr(type(self._subject), name, None)
+        if not isinstance(method, FunctionType):
+            return lambda *arguments: operation(self._subject, *map(_lost, arguments))
+        if library.is_stranger(method):
+            return called(MethodType(method, self._subject))
+        return functools.partial(operation, self._subject)
+
+
+def _lost(value: Any) -> Any:
+    if bears(value):
+        lose("[]")
+    return concrete(value)
+
+
+class _Fields:
+    """Stands in for an object that is written in C, and keeps plain numbers in its attributes."""
+
+    __slots__ = ("_subject",)
+
+    def __init__(self, subject: Any) -> None:
+        object.__setattr__(self, "_subject", subject)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if bears(value):
+            lose(name)
+        setattr(self._subject, name, concrete(value))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._subject, name)
 
 
 class _Dictionary:
@@ -115,13 +181,4 @@ def _within(value: Followed, low: int, high: int) -> int:
             return high + 1
     else:
         high = term.high
-    while high - low >= _FEW:
-        middle = (low + high + 1) // 2
-        if value < middle:
-            high = middle - 1
-        else:
-            low = middle
-    for candidate in range(low, high):
-        if value == candidate:
-            return candidate
-    return high
+    return located(value, low, high)

@@ -67,6 +67,30 @@ def untouched(found: Iterable[Arrival]) -> Term:
     return negation(either(*(arrival.condition for arrival in found)))
 
 
+class Passage(NamedTuple):
+    """Packets that come into a switch, as they were sent: which, and which of them it treats alike.
+
+    Each takes one of the `ways`, and copies that groups make take one of `copies`; for those in `spread` the
+    switch chooses a bucket, and of those in `vague` it is not known which rule they meet.  `handed_over`,
+    `exits` and `onward` say which packets it hands to controllers, lets out of the network by a port, and
+    sends on to switches; whatever is none of these is dropped there.  Packets that come in just as they came
+    in before are going round, or meet again (`again`).
+    """
+
+    switch: str
+    port: int
+    given: Term
+    ways: tuple[tuple[Term, ...], ...] = ()
+    copies: tuple[Term, ...] = ()
+    spread: tuple[Term, ...] = ()
+    vague: tuple[Term, ...] = ()
+    handed_over: tuple[tuple[Term, tuple[str, ...]], ...] = ()
+    exits: tuple[tuple[Term, int, Mapping[str, Term]], ...] = ()
+    onward: tuple[Term, ...] = ()
+    again: bool = False
+    given_up: bool = False
+
+
 class _Stage(NamedTuple):
     """Packets that are about to come into a switch."""
 
@@ -99,6 +123,22 @@ def arrivals(
     return _Walk(network, states, feasible).follow(start)
 
 
+def passages(
+    network: Network,
+    states: Mapping[str, Any],
+    switch: str,
+    port: int,
+    fields: Mapping[str, Term],
+    feasible: Feasible,
+    *,
+    hops: int = MOST_HOPS,
+) -> tuple[Passage, ...]:
+    """Return the switches that packets come into which enter the network by a port: all of their journeys."""
+    walk = _Walk(network, states, feasible)
+    walk.follow(_Stage(switch, port, _kept(tuple(fields.items())), NOTHING, True, hops))
+    return tuple(walk.passages)
+
+
 class _Walk:
     """One analysis of a network."""
 
@@ -109,6 +149,7 @@ class _Walk:
         self._allowance = Allowance(MOST_STEPS)
         self._sites: dict[str, Site] = {}
         self._visited: dict[tuple[str, int, Header], list[_Stage]] = {}
+        self.passages: list[Passage] = []
 
     def follow(self, start: _Stage) -> tuple[Arrival, ...]:
         """Follow packets wherever they go."""
@@ -117,6 +158,7 @@ class _Walk:
         while ahead:
             stage = ahead.popleft()
             if self._was_here(stage):
+                self.passages.append(Passage(stage.switch, stage.port, stage.given.all, again=True))
                 continue
             site = self._site(stage.switch)
             crossing = Crossing(site, self._feasible, self._allowance)
@@ -131,6 +173,7 @@ class _Walk:
                     for given, exact, port, header in crossing.leaving:
                         node, end = site.onward[port]
                         ahead.append(_Stage(node, int(end), header, given, exact, stage.hops - 1))
+            self.passages.append(_passage(stage, crossing, handed_over))
             for one in handed_over:
                 what = stage.switch, stage.port, one._replace(given=NOTHING)
                 found.setdefault(what, []).append(one.given.all)
@@ -175,6 +218,24 @@ class _Walk:
 def _kept(fields: tuple[tuple[str, Term], ...]) -> Header:
     """Return one and the same header for the same fields, because it remembers what it was asked."""
     return Header(dict(fields))
+
+
+def _passage(stage: _Stage, crossing: Crossing, handed_over: list[HandedOver]) -> Passage:
+    """Return what a switch does with packets, as conditions on them."""
+    given_up = any(one.given_up for one in handed_over)
+    return Passage(
+        stage.switch,
+        stage.port,
+        stage.given.all,
+        tuple(dict.fromkeys(given.conditions for given in crossing.ways)),
+        tuple(dict.fromkeys(given.all for given in crossing.copies if given not in crossing.ways)),
+        tuple(dict.fromkeys(given.all for given in crossing.spread)),
+        tuple(dict.fromkeys(given.all for given in crossing.vague)),
+        tuple((one.given.all, one.controllers) for one in handed_over),
+        tuple((given.all, port, header) for given, port, header in crossing.exits),
+        tuple(dict.fromkeys(one.given.all for one in crossing.leaving)),
+        given_up=given_up,
+    )
 
 
 def _given_up(site: Site, stage: _Stage) -> HandedOver:

@@ -43,7 +43,7 @@ from penstock.symbolic.terms import FALSE, Term, bit_and, bit_or, const, lt
 from penstock.world.component import Endpoint
 from penstock.world.switch import FlowEntry, FlowTable, Switch, SwitchState, rewriting
 from penstock.world.switch.flow_table import EMPTY_TABLE
-from penstock.world.switch.groups import choose_buckets, live_buckets
+from penstock.world.switch.groups import choose_buckets, live_buckets, spreads
 from penstock.world.switch.headers import NOT_ETHERNET_II
 from penstock.world.switch.packet_ins import NO_COOKIE
 from penstock.world.switch.pipeline import DEEPEST, DROP_FRAGMENTS, SPANNING_TREE, in_order
@@ -85,6 +85,14 @@ class Leaving(NamedTuple):
 
     given: Assumptions
     exact: bool
+    port: int
+    header: Header
+
+
+class Exit(NamedTuple):
+    """Packets that leave a switch by a port to a host, or to nowhere; `header` is what is in their bytes."""
+
+    given: Assumptions
     port: int
     header: Header
 
@@ -143,7 +151,12 @@ class _Way:
 
 
 class Crossing:
-    """What becomes of a class of packets in one switch: `leaving` it, or `handed_over`."""
+    """What becomes of a class of packets in one switch: `leaving` it, by its `exits`, or `handed_over`.
+
+    `ways` says which packets it treats alike: each condition is that of a way to the end of its tables;
+    `copies` are the ways that copies take through a group's buckets.  `spread` are packets for which a switch
+    chooses the bucket; for those in `vague` it is not known whether they meet a rule.
+    """
 
     def __init__(self, site: Site, feasible: Feasible, allowance: Allowance) -> None:
         self._site = site
@@ -155,6 +168,11 @@ class Crossing:
         self._hopeless = False
         self._leaving: list[Leaving] = []
         self._handed_over: list[HandedOver] = []
+        self.exits: list[Exit] = []
+        self.ways: list[Assumptions] = []
+        self.copies: list[Assumptions] = []
+        self.spread: list[Assumptions] = []
+        self.vague: list[Assumptions] = []
 
     def receive(self, port: int, header: Header, given: Assumptions, exact: bool) -> None:
         """Follow packets that come in by a port."""
@@ -164,7 +182,7 @@ class Crossing:
         way = _Way(given, exact, arriving(header, port))
         for taken in self._taken_in(way, status.config):
             for done in self._enter_tables(taken):
-                self._run_action_set(done)
+                self.ways += (one.given for one in self._run_action_set(done))
 
     @property
     def leaving(self) -> list[Leaving]:
@@ -228,6 +246,7 @@ class Crossing:
                 if rival in before and met is not None:
                     met = met.where(before[rival].negated)
             if met is not None:
+                self.vague += () if verdict.is_exact else (met.given,)
                 found += self._follow(replace(met, entry=entry), entry.instructions)
             if verdict.sure.value:
                 return found
@@ -264,9 +283,9 @@ class Crossing:
 
     # Actions.
 
-    def _run_action_set(self, way: _Way) -> None:
+    def _run_action_set(self, way: _Way) -> list[_Way]:
         actions = tuple(in_order(list(way.action_set)))
-        self._apply(replace(way, action_set=(), by_rule=False), actions)
+        return self._apply(replace(way, action_set=(), by_rule=False), actions)
 
     def _apply(self, way: _Way, actions: tuple[Action, ...]) -> list[_Way]:
         ways = [way]
@@ -359,6 +378,8 @@ class Crossing:
         if group.type != GroupType.SELECT:
             chosen = choose_buckets(self._turn, _ANY_PACKET, group)
             return [self._through_buckets(way, [group.buckets[place] for place in chosen])]
+        if spreads(self._turn, group):
+            self.spread.append(way.given)
         live = [group.buckets[place] for place in live_buckets(self._turn, group)]
         ways = [way]
         if group.buckets and not way.spread:
@@ -371,6 +392,7 @@ class Crossing:
         for bucket in buckets:
             copy = replace(way, exact=way.exact and sure, depth=way.depth + 1, by_rule=False)
             for done in self._apply(copy, tuple(in_order(list(bucket.actions)))):
+                self.copies.append(done.given)
                 if done.looks > way.looks:
                     self._run_action_set(replace(done, cut=False))
                 if done.packet.stacked:
@@ -405,15 +427,16 @@ class Crossing:
         return met
 
     def _emit(self, way: _Way, ports: list[int]) -> list[_Way]:
-        """Put packets on wires, as far as the ports forward and another switch is at the other end."""
+        """Put packets on wires, as far as the ports forward, to another switch or out of the network."""
         statuses = self._state.ports
-        leading = [
+        forwarding = [
             port
             for port in ports
-            if port in self._site.onward
-            and statuses[port].usable
-            and not statuses[port].config & PortConfig.NO_FWD
+            if port in statuses and statuses[port].usable and not statuses[port].config & PortConfig.NO_FWD
         ]
+        leading = [port for port in forwarding if port in self._site.onward]
+        outside = (port for port in forwarding if port not in self._site.onward)
+        self.exits += (Exit(way.given, port, way.packet.wire) for port in outside)
         met = self._met(way) if leading else way
         if met is None:
             return []

@@ -271,9 +271,16 @@ def _pinned(sender: Sender | None) -> dict[str, int]:
     """Return the inputs that a sender does not choose."""
     if sender is None:
         return {}
-    pinned = dict.fromkeys(("eth_src", "arp_sha", "ipv6_nd_sll", "ipv6_nd_tll"), sender.mac)
+    pinned = dict.fromkeys(_OWN_MACS, sender.mac)
     if sender.ipv4 is not None:
-        pinned |= {"arp_spa": sender.ipv4, "ipv4_src": sender.ipv4}
+        pinned |= dict.fromkeys(_OWN_IPV4S, sender.ipv4)
     if sender.ipv6 is not None:
-        pinned["ipv6_src"] = sender.ipv6
+        pinned |= dict.fromkeys(_OWN_IPV6S, sender.ipv6)
     return pinned
+
+
+_OWN_MACS: Final = ("eth_src", "arp_sha", "ipv6_nd_sll", "ipv6_nd_tll")
+_OWN_IPV4S: Final = ("arp_spa", "ipv4_src")
+_OWN_IPV6S: Final = ("ipv6_src",)
+OWN: Final = frozenset({*_OWN_MACS, *_OWN_IPV4S, *_OWN_IPV6S})
+"""The inputs that are a sender's own addresses, of which there are few."""

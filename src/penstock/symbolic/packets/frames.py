@@ -15,7 +15,7 @@ Checksums are followed as if they were constant: no program decides by them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, SupportsIndex, cast
 
@@ -125,14 +125,20 @@ def _pseudo(inputs: Inputs) -> int:
     return inputs[f"{version}_src"] + inputs[f"{version}_dst"] + inputs["ip_proto"]
 
 
+Naming = Callable[[Term], Term]
+"""Calls the inputs in a term by other names."""
+
+
 class _Source:
     """What a frame was made from, and what it is."""
 
-    __slots__ = ("data", "inputs")
+    __slots__ = ("data", "inputs", "naming")
 
     def __init__(self, inputs: Inputs, data: bytes) -> None:
         self.inputs = inputs
         self.data = data
+        self.naming: Naming | None = None
+        """What the inputs are called, if not by their own names."""
 
 
 class SymFrame(SymBytes):
@@ -143,9 +149,17 @@ class SymFrame(SymBytes):
 
     # What headers are made from.
 
+    def _named(self, term: Term) -> Term:
+        naming = self.source.naming
+        return term if naming is None else naming(term)
+
+    def age(self, naming: Naming) -> None:
+        """Call the inputs of this frame by other names from now on, unless they are already."""
+        self.source.naming = self.source.naming or naming
+
     def decide(self, condition: Term) -> bool:
         """Return whether a condition holds; the run takes note of it."""
-        return decide(condition, bool(_evaluate(condition, self.source.inputs)))
+        return decide(self._named(condition), bool(_evaluate(condition, self.source.inputs)))
 
     def has(self, header: str) -> bool:
         """Return whether a header is in the frame; just this is decided."""
@@ -158,26 +172,27 @@ class SymFrame(SymBytes):
     def number(self, what: str | Term) -> int:
         """Return an input, or what is made up of some, as a number that is followed."""
         term = _meaning(what)
-        return integer(int(_evaluate(term, self.source.inputs)), term)
+        return integer(int(_evaluate(term, self.source.inputs)), self._named(term))
 
     def mac(self, what: str | Term) -> str:
         """Return a MAC address as a text that is followed."""
         term = _meaning(what)
-        return mac_text(_evaluate(term, self.source.inputs), term)
+        return mac_text(_evaluate(term, self.source.inputs), self._named(term))
 
     def ipv4(self, what: str | Term) -> str:
         """Return an IPv4 address as a text that is followed."""
         term = _meaning(what)
-        return ipv4_text(_evaluate(term, self.source.inputs), term)
+        return ipv4_text(_evaluate(term, self.source.inputs), self._named(term))
 
     def ipv6(self, what: str | Term) -> str:
         """Return an IPv6 address as a text that is followed, as os-ken writes it."""
         term = _meaning(what)
-        return ipv6_text(_evaluate(term, self.source.inputs), term, "inet6")
+        return ipv6_text(_evaluate(term, self.source.inputs), self._named(term), "inet6")
 
     def bytes_of(self, term: Term, size: int) -> bytes:
         """Return a number as bytes that are followed."""
         value = _evaluate(term, self.source.inputs).to_bytes(size)
+        term = self._named(term)
         return octets(value, tuple(bits(term, 8 * at, 8) for at in range(size - 1, -1, -1)))
 
     @property
@@ -301,6 +316,10 @@ class SymFrame(SymBytes):
 
     def _known_to(self, last: int) -> tuple[Term, ...]:
         """Return the terms of the frame's first bytes; fewer if the frame ends before."""
+        found = self._terms_to(last)
+        return found if self.source.naming is None else tuple(map(self.source.naming, found))
+
+    def _terms_to(self, last: int) -> tuple[Term, ...]:
         if last <= SHORTEST:
             return _START[:last]
         found: list[Term] = []

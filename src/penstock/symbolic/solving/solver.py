@@ -7,7 +7,9 @@ hash seeds, or on which of many solutions Z3 happens to find.
 1. The conditions, with those that always hold, fall into groups that share no inputs.  Each group is
    solved by itself and its answer kept: from one question to the next, a path search mostly changes one.
    An input that no condition mentions takes its first preferred value.
-2. Likely values are tried first (`guesses`).  That settles nearly all questions that handlers raise.
+2. Likely values are tried first (`guesses`).  That settles nearly all questions that handlers raise.  Where
+   digits or remainders of an input of few bits are asked for, all its values are tried before
+   (`enumeration`).
 3. If that does not, Z3 is asked.  Where there is a solution, the one to answer is found input by input:
    the first preferred value that still leaves a solution, else the least value that does.
 
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.symbolic.solving.allowed import conjuncts
 from penstock.symbolic.solving.compiled import Evaluator
+from penstock.symbolic.solving.enumeration import WIDEST, is_arithmetic, narrowed
 from penstock.symbolic.solving.guesses import GivenUp, guess
 from penstock.symbolic.space import Space, Variable
 from penstock.symbolic.terms import FALSE, Term
@@ -57,6 +60,7 @@ class Solver:
         self._given_up: set[frozenset[Term]] = set()
         self._contradictions: dict[Term, list[frozenset[Term]]] = {}
         self._translator: Translator | None = None
+        self._narrow: dict[tuple[str, frozenset[Term]], Variable | None] = {}
         self._asking = True
         """Whether Z3 may be asked."""
         self._unlikely: set[frozenset[Term]] = set()
@@ -118,14 +122,38 @@ class Solver:
         names = frozenset[str]().union(*(condition.variables for condition in group))
         variables = [self.space.variables[index] for index in sorted(self._order[name] for name in names)]
         conditions = sorted(group, key=lambda condition: condition.order)
+        if is_arithmetic(conditions):
+            few = self._narrowed(variables, conditions)
+            if few is None:
+                return None
+        else:
+            few = variables
         if group not in self._unlikely:
             try:
-                return guess(variables, conditions, self._evaluator)
+                return guess(few, conditions, self._evaluator)
             except GivenUp:
                 self._unlikely.add(group)
         if not self._asking:
             raise GivenUp
         return self._ask_z3(variables, conditions)
+
+    def _narrowed(self, variables: list[Variable], conditions: Sequence[Term]) -> list[Variable] | None:
+        """Return inputs with values that satisfy what is asked of each alone; None if there are no such."""
+        found: list[Variable] = []
+        for variable in variables:
+            alone = frozenset(each for each in conditions if each.variables == {variable.name})
+            if variable.width > WIDEST or not alone:
+                found.append(variable)
+                continue
+            if (variable.name, alone) not in self._narrow:
+                self._narrow[variable.name, alone] = narrowed(
+                    variable, sorted(alone, key=lambda one: one.order)
+                )
+            narrow = self._narrow[variable.name, alone]
+            if narrow is None:
+                return None
+            found.append(narrow)
+        return found
 
     def _ask_z3(self, variables: Sequence[Variable], conditions: Sequence[Term]) -> dict[str, int] | None:
         # Z3 takes a tenth of a second to load, and most explorations never need it.

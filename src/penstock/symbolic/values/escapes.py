@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 from penstock.symbolic.run import lose
 from penstock.symbolic.terms import TooWide
@@ -63,9 +63,23 @@ def bare(value: Any) -> Any:
     return value
 
 
+_OF_ONE_KIND: Final = frozenset(
+    {"__repr__", "__str__", "__format__", "__bytes__", "__hash__", "__contains__"}
+)
+"""Methods of which Python wants a result of one kind."""
+
+
 def _plainly(kind: type, name: str, value: Any, args: Iterable[Any], named: dict[str, Any]) -> Any:
-    lose(name.strip("_"))
     method = getattr(kind, name)
+    if name not in _OF_ONE_KIND:
+        from penstock.symbolic.values.tables import tabulated
+
+        args = tuple(args)
+        try:
+            return tabulated(method, value, *args, **named)
+        except (Unfollowed, TooWide):
+            pass
+    lose(name.strip("_"))
     return method(bare(value), *map(bare, args), **{key: bare(part) for key, part in named.items()})
 
 

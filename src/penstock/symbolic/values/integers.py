@@ -12,13 +12,14 @@ is noted as lost, and the plain result is given.
 Limits: `bool` cannot be subclassed, so `isinstance(x == 1, bool)` is false.  Functions written in C
 that take an int (`range`, `struct.pack`, indexing a list) read the value without asking, and so does an
 operator that has a float, a `bool` or a member of an `IntEnum` on its left; code that is followed calls
-summaries in their place.
+summaries in their place, or has the operand replaced.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, Self, SupportsIndex, cast
 
 from penstock.symbolic.run import Run, lose
@@ -30,6 +31,7 @@ from penstock.symbolic.terms import (
     bit_and,
     bit_or,
     bit_xor,
+    bits,
     both,
     const,
     either,
@@ -47,10 +49,16 @@ from penstock.symbolic.terms import (
     sub,
     truth,
 )
-from penstock.symbolic.values.escapes import Unchanging, bare
+from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare
 
 MOST_PINNED: Final = 64
 """How many values a number may have for the run to decide which it is, where only a plain one will do."""
+
+_FEW: Final = 16
+"""How many values are tried one by one; among more of them the right one is found by halving."""
+
+_REPEATED: Final = (str, bytes, bytearray, list, tuple)
+"""What a number says how often to repeat."""
 
 _MOST_FACTORS: Final = 8
 """Up to which exponent a power is a product."""
@@ -94,11 +102,24 @@ def pinned(value: int, what: str) -> int:
     if isinstance(value, Followed):
         term = value.term
         if term.high - term.low < MOST_PINNED:
-            decide(eq(term, const(plain(value))), True)
-        else:
-            lose(what)
+            return located(value, term.low, term.high)
+        lose(what)
         return plain(value)
     return value
+
+
+def located(value: int, low: int, high: int) -> int:
+    """Decide which number of a range a value is: the same questions in the same order, whichever it is."""
+    while high - low >= _FEW:
+        middle = (low + high + 1) // 2
+        if value < middle:
+            high = middle - 1
+        else:
+            low = middle
+    for candidate in range(low, high):
+        if value == candidate:
+            return candidate
+    return high
 
 
 class Followed(int, Unchanging):
@@ -121,32 +142,32 @@ class Followed(int, Unchanging):
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, int):
-            return cast(bool, _unlike(other))
+            return cast(bool, _with_float(operator.eq, self, other))
         return boolean(int.__eq__(self, other), eq(self.term, term_of(other)))
 
     def __ne__(self, other: object) -> bool:
         if not isinstance(other, int):
-            return cast(bool, _unlike(other))
+            return cast(bool, _with_float(operator.ne, self, other))
         return boolean(int.__ne__(self, other), negation(eq(self.term, term_of(other))))
 
     def __lt__(self, other: int) -> bool:
         if not isinstance(other, int):
-            return cast(bool, _unlike(other))
+            return cast(bool, _with_float(operator.lt, self, other))
         return boolean(int.__lt__(self, other), lt(self.term, term_of(other)))
 
     def __gt__(self, other: int) -> bool:
         if not isinstance(other, int):
-            return cast(bool, _unlike(other))
+            return cast(bool, _with_float(operator.gt, self, other))
         return boolean(int.__gt__(self, other), lt(term_of(other), self.term))
 
     def __le__(self, other: int) -> bool:
         if not isinstance(other, int):
-            return cast(bool, _unlike(other))
+            return cast(bool, _with_float(operator.le, self, other))
         return boolean(int.__le__(self, other), negation(lt(term_of(other), self.term)))
 
     def __ge__(self, other: int) -> bool:
         if not isinstance(other, int):
-            return cast(bool, _unlike(other))
+            return cast(bool, _with_float(operator.ge, self, other))
         return boolean(int.__ge__(self, other), negation(lt(self.term, term_of(other))))
 
     def __bool__(self) -> bool:
@@ -167,10 +188,12 @@ class Followed(int, Unchanging):
         return _reflected(self, other, operator.sub, sub, "-")
 
     def __mul__(self, other: int) -> int:
+        if isinstance(other, _REPEATED):
+            return cast(int, other * pinned(self, "*"))
         return _combined(self, other, operator.mul, mul, "*")
 
     def __rmul__(self, other: int) -> int:
-        return _combined(self, other, operator.mul, mul, "*")
+        return self * other
 
     def __floordiv__(self, other: int) -> int:
         return _divided(self, other, operator.floordiv, floordiv)
@@ -195,12 +218,10 @@ class Followed(int, Unchanging):
         return other // self, other % self
 
     def __truediv__(self, other: int) -> float:
-        lose("/")
-        return plain(self).__truediv__(bare(other))
+        return cast(float, _tabulated("/", operator.truediv, self, other))
 
     def __rtruediv__(self, other: int) -> float:
-        lose("/")
-        return plain(self).__rtruediv__(bare(other))
+        return cast(float, _tabulated("/", operator.truediv, other, self))
 
     def __pow__(self, exponent: Any, modulo: Any = None) -> Any:
         if type(exponent) is int and 0 <= exponent <= _MOST_FACTORS and modulo is None:
@@ -208,14 +229,12 @@ class Followed(int, Unchanging):
             for _ in range(exponent):
                 found = self * found
             return found
-        lose("**")
-        return pow(plain(self), bare(exponent), bare(modulo))
+        return _tabulated("**", pow, self, exponent, modulo)
 
     def __rpow__(self, base: Any, modulo: Any = None) -> Any:
         if type(base) is int and base == 2 and self.term.low >= 0 and modulo is None:
             return 1 << self
-        lose("**")
-        return pow(bare(base), plain(self), bare(modulo))
+        return _tabulated("**", pow, base, self, modulo)
 
     def __and__(self, other: int) -> int:
         return _combined(self, other, operator.and_, bit_and, "&")
@@ -273,8 +292,7 @@ class Followed(int, Unchanging):
     def __round__(self, ndigits: SupportsIndex | None = None) -> int:
         if ndigits is None or operator.index(ndigits) >= 0:
             return +self
-        lose("round")
-        return round(plain(self), ndigits)
+        return cast(int, _tabulated("round", round, self, ndigits))
 
     def conjugate(self) -> int:
         """Return the number."""
@@ -318,14 +336,17 @@ class Followed(int, Unchanging):
         return to_int(data, byteorder, signed=signed)
 
     def bit_length(self) -> int:
-        """Return how many bits there are, as a plain number."""
-        lose("bit_length")
-        return plain(self).bit_length()
+        """Return how many bits there are."""
+        term = self.term if self.term.low >= 0 else term_of(abs(self))
+        reached = (negation(lt(term, const(1 << place))) for place in range(term.high.bit_length()))
+        return integer(plain(self).bit_length(), _total(reached))
 
     def bit_count(self) -> int:
-        """Return how many bits are set, as a plain number."""
-        lose("bit_count")
-        return plain(self).bit_count()
+        """Return how many bits are set."""
+        term = self.term if self.term.low >= 0 else term_of(abs(self))
+        return integer(
+            plain(self).bit_count(), _total(bits(term, place, 1) for place in range(term.high.bit_length()))
+        )
 
     def __int__(self) -> int:
         lose("int")
@@ -406,11 +427,31 @@ class SymBool(Followed):
         return format(int.__bool__(self), spec)
 
 
+def _total(terms: Iterable[Term]) -> Term:
+    return functools.reduce(add, terms, FALSE)
+
+
 def _unlike(other: object) -> object:
     """Return what Python expects for an operand that is no whole number; a float takes over from here."""
-    if isinstance(other, (float, complex)):
+    if type(other) in (float, complex):
         lose("float")
     return NotImplemented
+
+
+def _with_float(operation: Callable[..., Any], one: Followed, other: object) -> Any:
+    """Return what an operation with a float gives; what is no number at all is not our business."""
+    return _tabulated("float", operation, one, other) if type(other) is float else _unlike(other)
+
+
+def _tabulated(what: str, operation: Callable[..., Any], *operands: Any) -> Any:
+    """Return the result of an operation that no term can say."""
+    from penstock.symbolic.values.tables import tabulated
+
+    try:
+        return tabulated(operation, *operands)
+    except (Unfollowed, TooWide):
+        lose(what)
+        return operation(*map(bare, operands))
 
 
 def _alone(value: Followed, compute: Callable[[int], int], build: Callable[[Term], Term]) -> int:
@@ -424,7 +465,7 @@ def _alone(value: Followed, compute: Callable[[int], int], build: Callable[[Term
 
 def _combined(one: Followed, other: object, compute: Compute, build: Build, what: str) -> int:
     if not isinstance(other, int):
-        return cast(int, _unlike(other))
+        return cast(int, _with_float(compute, one, other))
     value = compute(int.__int__(one), int.__int__(other))
     try:
         term = build(one.term, term_of(other))

@@ -1,24 +1,29 @@
 """Values of any kind: whether they depend on inputs, what they are without, and when two are equal.
 
 Besides the values that carry terms themselves this knows the containers that programs keep them in, and
-objects that hold a number which may carry one: addresses of `ipaddress` and of `netaddr`, and
-dataclasses.  Any other object is taken to depend on nothing.
+objects that are compared by what they hold: addresses of `ipaddress` and of `netaddr`, dataclasses, and
+objects of classes that say themselves what is equal.  Any other object is itself and nothing else, and takes
+no part in comparisons; whether it has something of the inputs somewhere in it is another question (`holds`).
 """
 
 from __future__ import annotations
 
 import copy
+from collections import deque
 from dataclasses import fields, is_dataclass
+from functools import cache
 from ipaddress import IPv4Address, IPv6Address
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, TypeVar, cast
 
 from penstock.symbolic.run import unnoticed
-from penstock.symbolic.terms import FALSE, Term, TooWide, both, const, eq
+from penstock.symbolic.terms import FALSE, Term, TooWide, both, const, either, eq
 from penstock.symbolic.values.escapes import Symbolic, Unfollowed
 from penstock.symbolic.values.integers import term_of
 from penstock.symbolic.values.octets import same_octets
 from penstock.symbolic.values.searching import same
 from penstock.symbolic.values.strings import pieces_of
+from penstock.symbolic.values.tables import Tabled
 
 T = TypeVar("T")
 
@@ -48,7 +53,7 @@ def _bears(value: object, above: frozenset[int]) -> bool:
     if isinstance(value, dict):
         # An `OrderedDict` would hash its keys to go through them.
         return any(_bears(part, inside) for item in dict.items(value) for part in item)
-    if isinstance(value, (tuple, list, set, frozenset)):
+    if isinstance(value, (tuple, list, set, frozenset, deque)):
         return any(_bears(part, inside) for part in value)
     return any(_bears(getattr(value, name), inside) for name in _parts(value))
 
@@ -60,7 +65,61 @@ def _parts(value: object) -> tuple[str, ...]:
     if is_dataclass(value) and not isinstance(value, type):
         names = (field.name for field in fields(value) if not _is_worked_out(value, field.name))
         return tuple(name for name in names if hasattr(value, name))
-    return ("_value",) if _is_netaddr(value) else ()
+    if _is_netaddr(value):
+        return ("_value",)
+    kind: Any = type(value)
+    return _attributes(value) if _compares(kind) else ()
+
+
+@cache
+def _compares(kind: Any) -> bool:
+    """Tell whether a class says itself, in Python, which of its objects are equal."""
+    if kind.__module__.startswith(_LIBRARIES):
+        return False
+    return any(isinstance(getattr(kind, name, None), FunctionType) for name in ("__eq__", "__hash__"))
+
+
+_LIBRARIES: Final = ("penstock.", "os_ken.", "ryu.", "collections", "ipaddress", "netaddr", "enum", "logging")
+"""Packages whose objects are known, or have nothing to do with packets."""
+
+
+def _attributes(value: object) -> tuple[str, ...]:
+    """Return the attributes that an object has of its own."""
+    slots = [
+        name
+        for kind in type(value).__mro__
+        for name in (kind.__dict__.get("__slots__", ()),)
+        for name in ((name,) if isinstance(name, str) else name)
+        if name != "__dict__" and hasattr(value, name)
+    ]
+    return (*getattr(value, "__dict__", ()), *slots)
+
+
+_MOST_LOOKED_AT: Final = 1000
+"""How many objects are looked at to find out whether one has something of the inputs in it."""
+
+_OPAQUE: Final = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
+
+
+def holds(value: object) -> bool:
+    """Tell whether a value has something that depends on inputs anywhere in it, also in attributes."""
+    ahead: list[object] = [value]
+    known: set[int] = set()
+    while ahead and len(known) < _MOST_LOOKED_AT:
+        here = ahead.pop()
+        if isinstance(here, Symbolic):
+            return True
+        if type(here) in _PLAIN or id(here) in known or isinstance(here, _OPAQUE):
+            continue
+        known.add(id(here))
+        if isinstance(here, dict):
+            ahead += (part for item in dict.items(here) for part in item)
+        elif isinstance(here, (tuple, list, set, frozenset, deque)):
+            ahead += here
+        elif not type(here).__module__.startswith(("penstock.", "os_ken.", "ryu.", "logging", "threading")):
+            ahead += (getattr(here, name) for name in _attributes(here) if not _is_worked_out(here, name))
+        ahead += (getattr(here, name) for name in _parts(here))
+    return False
 
 
 def _is_worked_out(value: object, name: str) -> bool:
@@ -70,6 +129,8 @@ def _is_worked_out(value: object, name: str) -> bool:
 
 def concrete(value: T) -> T:
     """Return a value without any terms, unnoticed; the same object if it has none."""
+    if isinstance(value, Tabled):
+        return cast(T, value.quietly_)
     if isinstance(value, Symbolic):
         return cast(T, value.plain)
     if not bears(value):
@@ -84,6 +145,8 @@ def _concrete(value: Any) -> Any:
     if isinstance(value, tuple):
         parts = map(concrete, value)
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, deque):
+        return deque(map(concrete, value), value.maxlen)
     if isinstance(value, (list, set, frozenset)):
         return type(value)(map(concrete, value))
     made = copy.copy(value)
@@ -113,6 +176,8 @@ def equality(one: object, other: object) -> Term | None:
 
 
 def _equality(one: Any, other: Any) -> Term:
+    if type(one) is Tabled or type(other) is Tabled:
+        return term_of(one == other if type(one) is Tabled else other == one)
     if isinstance(one, int) and isinstance(other, int):
         return eq(term_of(one), term_of(other))
     if isinstance(one, str) and isinstance(other, str):
@@ -121,6 +186,8 @@ def _equality(one: Any, other: Any) -> Term:
         return same_octets(one, other)
     if isinstance(one, tuple) and isinstance(other, tuple):
         return _all_equal(one, other)
+    if isinstance(one, frozenset) and isinstance(other, frozenset):
+        return _same_elements(one, other)
     if not bears(one) and not bears(other):
         return const(int(bool(one == other)))
     if type(one) is type(other) and type(one) in (IPv4Address, IPv6Address):
@@ -159,6 +226,19 @@ def _all_equal(one: tuple[Any, ...], other: tuple[Any, ...]) -> Term:
     if None in found:
         raise Unfollowed
     return both(*(condition for condition in found if condition is not None))
+
+
+def _same_elements(one: frozenset[Any], other: frozenset[Any]) -> Term:
+    """Return when two sets have the same elements, each of which is another one."""
+    if len(one) != len(other):
+        return FALSE
+    found: list[Term] = []
+    for element in one:
+        conditions = [equality(element, each) for each in other]
+        if None in conditions:
+            raise Unfollowed
+        found.append(either(*(condition for condition in conditions if condition is not None)))
+    return both(*found)
 
 
 def _is_netaddr(value: object) -> bool:

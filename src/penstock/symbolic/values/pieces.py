@@ -55,10 +55,14 @@ Pairs = tuple[tuple[Term, Term], ...]
 
 _DIGITS: Final = {"d": "0123456789", "x": "0123456789abcdef", "X": "0123456789ABCDEF"}
 
+WRITES_DOTS: Final = "." in str(IPv6Address(0xFFFF << 32))
+"""Whether `ipaddress` writes IPv4 addresses that are mapped into IPv6 with dots, as from Python 3.13 on."""
+_IPV6: Final = "0123456789abcdef:" + "." * WRITES_DOTS
+
 ALPHABET: Final = {
     **{form: frozenset(_DIGITS[form[0]]) for form in ("d", "d1", "x", "x1", "x2", "X", "X1", "X2")},
     "c": frozenset(map(chr, range(256))),
-    "ipv6": frozenset("0123456789abcdef:"),
+    "ipv6": frozenset(_IPV6),
     "inet6": frozenset("0123456789abcdef:."),
 }
 """The characters that the text of a piece may consist of."""
@@ -73,7 +77,7 @@ _PATTERN: Final = {
     "x": "(0|[1-9a-f][0-9a-f]*)",
     "X": "(0|[1-9A-F][0-9A-F]*)",
     "c": "([\x00-\xff])",
-    "ipv6": "([0-9a-f:]+)",
+    "ipv6": f"([{_IPV6}]+)",
     "inet6": "([0-9a-f:.]+)",
 }
 
@@ -173,14 +177,12 @@ def cells(piece: Piece) -> list[Piece]:
     return [Piece(number, f"{form[0]}1", digit) for number, digit in zip(numbers, shown, strict=True)]
 
 
-def has_width(piece: Piece) -> Term:
-    """Return whether a piece is as wide as it is in this run."""
+def fits(piece: Piece, width: int) -> Term:
+    """Return whether a piece is no wider than so many characters."""
     base = base_of(piece.form)
     if not base:
         raise Unfollowed
-    width = len(piece.shown)
-    least = base ** (width - 1) if width > 1 else 0
-    return both(le(const(least), piece.term), lt(piece.term, const(base**width)))
+    return lt(piece.term, const(base**width))
 
 
 # Whole texts and constants.

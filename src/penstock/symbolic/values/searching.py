@@ -35,7 +35,7 @@ from penstock.symbolic.values.pieces import (
     cells,
     code,
     ends,
-    has_width,
+    fits,
     is_fixed,
     read,
     reader,
@@ -61,9 +61,17 @@ def settled(parts: Pieces) -> Units:
         if isinstance(part, str) or is_fixed(part):
             found.append(part)
         else:
-            decide(has_width(part), True)
+            _decide_width(part)
             found += cells(part)
     return found
+
+
+def _decide_width(piece: Piece) -> None:
+    """Decide how wide a piece is, by the same questions however wide it is."""
+    actual = len(piece.shown)
+    low, high = widths(piece)
+    for width in range(low, min(actual + 1, high)):
+        decide(fits(piece, width), actual <= width)
 
 
 def cut(parts: Pieces, at: int) -> tuple[Units, Units]:

@@ -477,6 +477,14 @@ def _matched(
 def join_texts(separator: str, parts: Iterable[str]) -> str:
     """Return texts put together with another between them."""
     several = list(parts)
+    if any(type(part) is not str and not isinstance(part, SymStr) for part in several):
+        # A part that is a table makes a table of the whole, if there is nothing else.
+        from penstock.symbolic.values.tables import tabulated
+
+        try:
+            return cast(str, tabulated(str.join, separator, several))
+        except Unfollowed:
+            pass
     # Python says what is wrong with a part that is no text.
     plain = str.join(bare(separator), map(bare, several))
     if not isinstance(separator, SymStr) and not any(isinstance(part, SymStr) for part in several):

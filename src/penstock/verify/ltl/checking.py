@@ -89,7 +89,7 @@ def decide(
         if len(automaton):
             run = (shortest_accepted_prefix if terminal else accepted_run)(product, meter)
     except Stop as stop:
-        stopped_by = str(stop)
+        stopped_by = stop.bound
     return Verdict(
         "violated" if run is not None else "bounded" if stopped_by else "proved",
         method,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from penstock import stopping
 from penstock.explore.search import PERIOD, Bounds, Stop, peak_rss_mb
 
 
@@ -29,9 +30,9 @@ class Meter:
         self.nodes += 1
         bounds = self._bounds
         if bounds.states is not None and self.nodes > bounds.states:
-            raise Stop(f"{bounds.states} states")
+            raise Stop(stopping.states(bounds.states))
         if self.nodes % PERIOD == 0:
             if bounds.seconds is not None and self.seconds >= bounds.seconds:
-                raise Stop(f"{bounds.seconds:g} seconds")
+                raise Stop(stopping.seconds(bounds.seconds))
             if bounds.memory_mb is not None and peak_rss_mb() >= bounds.memory_mb:
-                raise Stop(f"{bounds.memory_mb} MB of memory")
+                raise Stop(stopping.memory(bounds.memory_mb))

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final, NoReturn
 
+from penstock.suggesting import meant_instead
 from penstock.verify.ltl.lexer import FormulaError
 from penstock.verify.ltl.syntax import (
     IGNORED,
@@ -205,8 +205,8 @@ class _Check:
         return fields[name]
 
     def _unknown(self, what: str, name: str, known: Iterable[str], at: int) -> NoReturn:
-        close = get_close_matches(name, known, 1)
-        hint = f", did you mean {close[0]}?" if close else ":"
+        close = meant_instead(name, known)
+        hint = f", did you mean {close}?" if close else ":"
         listing = _listing(known, "there are", "there is none at all")
         self._fail(f"{name} is no {what}{hint} {listing}.", at)
 

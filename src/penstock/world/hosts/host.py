@@ -15,7 +15,7 @@ choosing, and return a `Turn`: the new memory and the packets to send.
         def perform(self, memory, action):
             return Turn("done", (arp_request(eth_src=self.mac, ip_src=self.ip, ip_dst=self.ip),))
 
-The host keeps no state in itself, tags each frame it sends (`h1#1`), and emits the events `sent`,
+The host keeps no state in itself, names each frame it sends (`h1#1`), and emits the events `sent`,
 `received` and `ignored`, each with the host's name and the frame.  A packet to the address `ASK`
 waits until ARP has told its receiver's; all hosts are on one link, so there are no gateways.
 """
@@ -24,10 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
-from penstock.addresses import BROADCAST_MAC, ipv4, ipv4_text
+from penstock.addresses import BROADCAST_MAC, ipv4, ipv4_text, is_ipv4, mac_text
 from penstock.errors import PenstockError
+from penstock.suggesting import hint
+from penstock.typed import From, check_fields
 from penstock.world.component import Event, Port, Send, Step
 from penstock.world.fabric import Mobility
 from penstock.world.frame import Frame
@@ -57,6 +59,9 @@ class Address(NamedTuple):
     ip: int
 
 
+GIVEN: Final = ("name", "mac", "ip", "directory", "port")
+"""What the network gives every host, so no option of the user's."""
+
 Directory = Mapping[str, Address]
 """The hosts of a network by name: what a host's user would know of them."""
 
@@ -82,10 +87,7 @@ class HostState:
 class Host:
     """A host that answers ARP and ping and else keeps quiet.
 
-    With `static_arp` it knows every host's MAC address from the start.  `arp_retries` is how often
-    it may ask again for an address.  With `mobility` the fabric may move it.  A host that is not
-    `tagged` leaves its frames nameless and uncounted, so that packets with the same bytes are the
-    same to a search, and properties cannot tell them apart either.
+    It asks by ARP for the MAC address of an IP address, those of a network's hosts being on one link.
     """
 
     name: str
@@ -94,12 +96,17 @@ class Host:
     directory: Directory = field(default_factory=dict, repr=False)
     port: int = 0
     static_arp: bool = False
-    arp_retries: int = 0
+    """Whether it knows every host's MAC address from the start."""
+    arp_retries: Annotated[int, From(0)] = 0
+    """How often it may ask again for an address."""
     mobility: Mobility | None = None
-    tagged: bool = True
+    """Where the fabric may move it: a table with `places`, `moves` and `carrier`."""
+    named: bool = True
+    """Whether its frames have names (`h1#1`).  Nameless ones are uncounted too, so that packets with the same
+    bytes are the same to a search, and properties cannot tell them apart either."""
 
     def __post_init__(self) -> None:
-        at_least(self, "arp_retries", 0)
+        check_fields(self, f"[hosts.{self.name}]", leave_out=GIVEN)
 
     # For subclasses to say.
 
@@ -132,12 +139,22 @@ class Host:
         return not isinstance(packet.payload, IPv4) or packet.payload.dst == self.ip
 
     def find(self, name: str) -> Address:
-        """Return another host's address."""
+        """Return the address of another host, or of whatever is at an IPv4 address or a host's MAC address.
+
+        An IPv4 address need not be any host's: a load balancer's virtual one is none.  ARP is then to tell
+        the MAC address.
+        """
         found = self.directory.get(name)
-        if found is None:
-            known = ", ".join(self.directory) or "none"
-            raise PenstockError(f"{self.name} knows no host {name!r}: the hosts are {known}.")
-        return found
+        if found is not None:
+            return found
+        owners = {ipv4_text(each.ip): each for each in self.directory.values()}
+        owners |= {mac_text(each.mac): each for each in self.directory.values()}
+        if name.lower() in owners:
+            return owners[name.lower()]
+        if is_ipv4(name):
+            return Address(name, ASK, ipv4(name))
+        otherwise = f"the hosts are {', '.join(self.directory) or 'none'}; an IPv4 address will do too."
+        raise PenstockError(f"{self.name} knows no host {name!r}: {hint(name, self.directory, otherwise)}")
 
     def name_of(self, ip: int) -> str:
         """Return the name of the host that has an IP address, or the address as text."""
@@ -210,12 +227,12 @@ class Host:
             if known is not None:
                 leaving.append(known)
         frames = [
-            Frame(packet.to_bytes(), f"{self.name}#{number}" if self.tagged else "")
+            Frame(packet.to_bytes(), f"{self.name}#{number}" if self.named else "")
             for number, packet in enumerate(leaving, state.sent + 1)
         ]
         sends = tuple(Send(self.port, frame) for frame in frames)
         sent = tuple(Event("sent", (self.name, frame)) for frame in frames)
-        after = HostState(state.sent + len(frames) * self.tagged, memory, neighbours)
+        after = HostState(state.sent + len(frames) * self.named, memory, neighbours)
         return Step(after, sends, (*events, *told, *sent))
 
     def _resolve(self, neighbours: Neighbours, packet: Ethernet) -> Ethernet | None:
@@ -227,10 +244,3 @@ class Host:
             if owner is not None:
                 return replace(packet, dst=owner)
         return neighbours.resolve(packet)
-
-
-def at_least(host: Host, option: str, least: int) -> None:
-    """Refuse a host whose option is a number too small."""
-    value = getattr(host, option)
-    if value < least:
-        raise PenstockError(f"{host.name} cannot have {option} {value}: give a number from {least} up.")

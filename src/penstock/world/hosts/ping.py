@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from penstock.world.component import Event
 from penstock.world.hosts.host import Turn
-from penstock.world.hosts.neighbours import ASK
 from penstock.world.hosts.traffic import Sender
 from penstock.world.packet import ECHO_REPLY, ICMP, Echo, Ethernet, ping_request
 
@@ -42,7 +41,12 @@ class Ping(Sender):
         """Send the next request."""
         number = memory.sent + 1
         packet = ping_request(
-            eth_src=self.mac, eth_dst=ASK, ip_src=self.ip, ip_dst=self.find(self.to).ip, id=1, seq=number
+            eth_src=self.mac,
+            eth_dst=self.receiver.mac,
+            ip_src=self.ip,
+            ip_dst=self.receiver.ip,
+            id=1,
+            seq=number,
         )
         return Turn(PingMemory(number, (*memory.waiting, number), memory.answered), (packet,))
 

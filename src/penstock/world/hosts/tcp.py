@@ -11,14 +11,17 @@ how a connection shows that its packets went to two different servers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from penstock.addresses import ipv4_text
 from penstock.frozen import FrozenMap
+from penstock.typed import From
 from penstock.world.component import Event
-from penstock.world.hosts.host import Host, Turn, at_least
-from penstock.world.hosts.neighbours import ASK
+from penstock.world.hosts.host import Host, Turn
+from penstock.world.hosts.traffic import Caller
 from penstock.world.packet import TCP, Ethernet, IPv4, TcpFlags, tcp_segment
+
+PortNumber = Annotated[int, From(0, 65535)]
 
 CLIENT_START: Final = 1000
 SERVER_START: Final = 5000
@@ -45,23 +48,20 @@ class ClientConnection:
 
 
 @dataclass(eq=False, kw_only=True)
-class TcpClient(Host):
+class TcpClient(Caller):
     """Opens a connection to a server, sends `segments` of data, closes.
 
     It emits `connected`, `closed` and `reset`, each with its name and the server's.
     """
 
-    to: str
-    server_port: int = 80
-    client_port: int = 40000
-    segments: int = 1
-    syn_retries: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.find(self.to)
-        for option in ("segments", "syn_retries"):
-            at_least(self, option, 0)
+    server_port: PortNumber = 80
+    """The port that it connects to."""
+    client_port: PortNumber = 40000
+    """The port that it connects from."""
+    segments: Annotated[int, From(0)] = 1
+    """How many segments of data it sends."""
+    syn_retries: Annotated[int, From(0)] = 0
+    """How often it may send an unanswered SYN again."""
 
     def start(self) -> ClientConnection:
         """Begin without a connection."""
@@ -114,7 +114,7 @@ class TcpClient(Host):
         return Turn(after, (self._segment(after, ACK),), self._tell("closed"))
 
     def _is_mine(self, ip: IPv4, tcp: TCP) -> bool:
-        return (ip.src, tcp.src, tcp.dst) == (self.find(self.to).ip, self.server_port, self.client_port)
+        return (ip.src, tcp.src, tcp.dst) == (self.receiver.ip, self.server_port, self.client_port)
 
     def _tell(self, kind: str) -> tuple[Event, ...]:
         return (Event(kind, (self.name, self.to)),)
@@ -125,9 +125,9 @@ class TcpClient(Host):
     def _segment(self, memory: ClientConnection, flags: TcpFlags, data: bytes = b"") -> Ethernet:
         return tcp_segment(
             eth_src=self.mac,
-            eth_dst=ASK,
+            eth_dst=self.receiver.mac,
             ip_src=self.ip,
-            ip_dst=self.find(self.to).ip,
+            ip_dst=self.receiver.ip,
             tcp_src=self.client_port,
             tcp_dst=self.server_port,
             flags=flags,
@@ -137,7 +137,7 @@ class TcpClient(Host):
         )
 
 
-class Caller(NamedTuple):
+class Peer(NamedTuple):
     """Who a connection is with."""
 
     ip: int
@@ -155,7 +155,7 @@ class ServerConnection(NamedTuple):
     ack: int
 
 
-Connections = FrozenMap[Caller, ServerConnection]
+Connections = FrozenMap[Peer, ServerConnection]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -165,7 +165,8 @@ class TcpServer(Host):
     It emits `connected`, `closed` and `reset`, each with its name and the client's address.
     """
 
-    server_port: int = 80
+    server_port: PortNumber = 80
+    """The port that it accepts connections on."""
 
     def start(self) -> Connections:
         """Begin without connections."""
@@ -176,7 +177,7 @@ class TcpServer(Host):
         tcp, ip = packet.find(TCP), packet.payload
         if tcp is None or not isinstance(ip, IPv4) or tcp.dst != self.server_port or tcp.flags & RST:
             return Turn(memory)
-        caller = Caller(ip.src, tcp.src)
+        caller = Peer(ip.src, tcp.src)
         known = memory.get(caller)
         if tcp.flags & SYN:
             return self._greet(memory, caller, known, packet, tcp)
@@ -192,7 +193,7 @@ class TcpServer(Host):
         return self._take_in(memory, caller, known, packet, tcp)
 
     def _greet(
-        self, memory: Connections, caller: Caller, known: ServerConnection | None, packet: Ethernet, tcp: TCP
+        self, memory: Connections, caller: Peer, known: ServerConnection | None, packet: Ethernet, tcp: TCP
     ) -> Turn:
         greeted = ServerConnection("greeted", SERVER_START + 1, tcp.seq + 1)
         if known is not None and known != greeted:
@@ -202,7 +203,7 @@ class TcpServer(Host):
         return Turn(memory.set(caller, greeted), (self._segment(packet, tcp, SYN | ACK, hello),))
 
     def _take_in(
-        self, memory: Connections, caller: Caller, known: ServerConnection, packet: Ethernet, tcp: TCP
+        self, memory: Connections, caller: Peer, known: ServerConnection, packet: Ethernet, tcp: TCP
     ) -> Turn:
         if not tcp.payload and not tcp.flags & FIN:
             return Turn(memory.set(caller, known))
@@ -215,7 +216,7 @@ class TcpServer(Host):
         after = known._replace(ack=known.ack + len(tcp.payload))
         return Turn(memory.set(caller, after), (self._segment(packet, tcp, ACK, after),))
 
-    def _tell(self, kind: str, caller: Caller) -> tuple[Event, ...]:
+    def _tell(self, kind: str, caller: Peer) -> tuple[Event, ...]:
         return (Event(kind, (self.name, f"{ipv4_text(caller.ip)}:{caller.port}")),)
 
     def _segment(self, packet: Ethernet, tcp: TCP, flags: TcpFlags, connection: ServerConnection) -> Ethernet:

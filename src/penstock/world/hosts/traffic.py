@@ -9,9 +9,11 @@ arrive between request and reply.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-from penstock.world.hosts.host import Host, Turn, at_least
+from penstock.addresses import mac
+from penstock.typed import From
+from penstock.world.hosts.host import Address, Host, Turn
 from penstock.world.hosts.neighbours import ASK
 from penstock.world.packet import UDP, Ethernet, IPv4, udp_datagram
 
@@ -28,19 +30,35 @@ class ClientMemory(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class Sender(Host):
-    """A host that sends `count` packets to another, at most `burst` of them unanswered."""
+class Caller(Host):
+    """A host that sends to one other."""
 
     to: str
-    count: int = 1
-    burst: int | None = None
+    """Whom to send to: a host's name, or an IPv4 address, which need not be any host's (a load balancer's
+    virtual one is none) and is then asked for by ARP, even with `static_arp`."""
+    to_mac: str | None = None
+    """The MAC address to send to, in place of the one that ARP or `static_arp` would tell."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.find(self.to)
-        at_least(self, "count", 0)
-        if self.burst is not None:
-            at_least(self, "burst", 1)
+        if self.to_mac is not None:
+            mac(self.to_mac)
+
+    @property
+    def receiver(self) -> Address:
+        """Who is sent to; its MAC address is `ASK` where that has to be found out."""
+        return self.find(self.to)._replace(mac=ASK if self.to_mac is None else mac(self.to_mac))
+
+
+@dataclass(eq=False, kw_only=True)
+class Sender(Caller):
+    """A host that sends `count` packets to another, at most `burst` of them unanswered."""
+
+    count: Annotated[int, From(0)] = 1
+    """How many packets it sends."""
+    burst: Annotated[int, From(1)] | None = None
+    """How many of them may be unanswered at a time; without it, all."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -62,9 +80,9 @@ class Client(Sender):
         credit = None if memory.credit is None else memory.credit - 1
         packet = udp_datagram(
             eth_src=self.mac,
-            eth_dst=ASK,
+            eth_dst=self.receiver.mac,
             ip_src=self.ip,
-            ip_dst=self.find(self.to).ip,
+            ip_dst=self.receiver.ip,
             udp_src=ECHO_PORT,
             udp_dst=ECHO_PORT,
             payload=b"%d" % (memory.sent + 1),

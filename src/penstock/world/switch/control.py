@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from penstock.errors import PenstockError
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
     ALL_TABLES,
@@ -44,7 +43,7 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.stats import StatsReply, StatsRequest, TableFeaturesRequest
-from penstock.openflow.wire import encode
+from penstock.openflow.wire.quoting import quotation
 from penstock.world.frame import Frame
 from penstock.world.switch import flow_mods, pipeline, reports
 from penstock.world.switch.checks import check_action_forms, check_actions
@@ -55,9 +54,6 @@ from penstock.world.switch.turn import Turn
 
 _CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod)
 """What a slave controller may not send (specification 1.3 §6.3.4); its own async settings it may."""
-
-_QUOTED: Final = 64
-"""How many bytes of a refused message go into the error."""
 
 _LAST_PHYSICAL: Final = 0xFF00
 _FRAGMENT_MODES: Final = 0b011
@@ -87,14 +83,10 @@ def handle(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
 
 
 def refuse(turn: Turn, controller: str, refusal: Refusal, message: OpenFlowMessage) -> None:
-    """Answer a message with an error that quotes its beginning (specification 1.3 §7.5.4)."""
+    """Answer a message with an error that quotes it (specification 1.3 §7.4.4)."""
     kind, code = refusal.code(turn.version)
     turn.note("refused", refusal.name.lower().replace("_", "-"), type(message).__name__)
-    try:
-        quoted = encode(message, turn.version)[:_QUOTED]
-    except PenstockError:
-        quoted = b""  # a message that this version cannot even write
-    turn.reply(controller, Error(kind, code, quoted, xid=message.xid))
+    turn.reply(controller, Error(kind, code, quotation(message, turn.version), xid=message.xid))
 
 
 def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
@@ -174,12 +166,12 @@ def _set_session(turn: Turn, controller: str, session: Session) -> None:
 
 def _hello(turn: Turn, controller: str, session: Session, message: Hello) -> None:
     """Agree on the version, or give the session up."""
-    if message.versions is not None:
-        agreed = turn.version in message.versions
-    else:
-        agreed = message.version == 0 or message.version >= turn.version
-    if not agreed:
-        refuse(turn, controller, Refusal.HELLO_INCOMPATIBLE, message)
+    if not message.offers(turn.version):
+        turn.note("refused", "hello-incompatible", type(message).__name__)
+        kind, code = Refusal.HELLO_INCOMPATIBLE.code(turn.version)
+        # The one error whose data is a text (1.3 §7.4.4).
+        told = f"We support version {turn.version:#04x}, you do not."
+        turn.reply(controller, Error(kind, code, told.encode(), xid=message.xid))
         _set_session(turn, controller, replace(session, up=False))
 
 

@@ -160,6 +160,7 @@ def _add(turn: Turn, message: FlowMod) -> None:
         hard_timeout=message.hard_timeout,
         created=now,
         modified=now,
+        preferred=old is not None and old.preferred,
     )
     turn.put_table(number, table.put(entry))
     if old is not None:

@@ -24,11 +24,11 @@ from penstock.openflow.messages import (
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.switch.checks import check_action_forms
 from penstock.world.switch.flow_mods import remove_users_of_group, remove_users_of_meter
+from penstock.world.switch.meters import KBPS, PKTPS, BandType
 from penstock.world.switch.state import GroupEntry, MeterEntry
 from penstock.world.switch.turn import Turn
 
-_DROP_BAND, _REMARK_BAND = 1, 2
-_KBPS, _PKTPS = 1, 2
+_BAND_TYPES = frozenset(BandType)
 _METER_FLAGS = 0b1111
 MOST_BANDS: Final = 8
 MOST_METERS: Final = 1 << 18
@@ -143,7 +143,7 @@ def _forget_counters(turn: Turn, group_id: int) -> None:
 
 
 def apply_meter_mod(turn: Turn, message: MeterMod) -> None:
-    """Carry out a meter-mod or refuse it; meters count packets and never drop one."""
+    """Carry out a meter-mod or refuse it."""
     _check_meter(turn, message)
     meters = turn.state.meters
     match message.command:
@@ -151,15 +151,25 @@ def apply_meter_mod(turn: Turn, message: MeterMod) -> None:
             gone = list(meters) if message.meter_id == ALL_METERS else [message.meter_id]
             for meter in gone:
                 remove_users_of_meter(turn, meter)
-            turn.change(meters=meters.without(*gone), meter_usage=turn.state.meter_usage.without(*gone))
+            turn.change(meters=meters.without(*gone))
+            _empty_meters(turn, gone)
         case _:
             old = meters.get(message.meter_id)
             created = old.created if old is not None else turn.state.now
             bands = tuple(replace(band, burst_size=band.burst_size or band.rate) for band in message.bands)
-            turn.change(
-                meters=meters.set(message.meter_id, MeterEntry(message.flags, bands, created)),
-                meter_usage=turn.state.meter_usage.without(message.meter_id),
-            )
+            turn.change(meters=meters.set(message.meter_id, MeterEntry(message.flags, bands, created)))
+            _empty_meters(turn, [message.meter_id])
+
+
+def _empty_meters(turn: Turn, meters: list[int]) -> None:
+    """Have meters begin anew: nothing counted, all buckets full."""
+    bands = turn.state.band_usage
+    turn.change(
+        meter_usage=turn.state.meter_usage.without(*meters),
+        band_usage=bands.without(*[key for key in bands if key[0] in meters]),
+        bucket_levels=turn.state.bucket_levels.without(*meters),
+        overrun=turn.state.overrun.difference(meters),
+    )
 
 
 def _check_meter(turn: Turn, message: MeterMod) -> None:
@@ -167,10 +177,10 @@ def _check_meter(turn: Turn, message: MeterMod) -> None:
         raise Refused(Refusal.METER_BAD_COMMAND, f"there is no meter-mod command {message.command}")
     if message.command == MeterCommand.DELETE:
         return
-    if message.flags & _KBPS and message.flags & _PKTPS:
+    if message.flags & KBPS and message.flags & PKTPS:
         raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets, not both")
     kinds = {band.type for band in message.bands}
-    if kinds - {_DROP_BAND, _REMARK_BAND}:
+    if kinds - _BAND_TYPES:
         raise Refused(Refusal.METER_BAD_BAND, f"there is a band type among {kinds} that does not exist")
     if not 0 < message.meter_id <= MAX_METER:
         raise Refused(Refusal.METER_INVALID, f"{message.meter_id:#x} is no meter's number")
@@ -181,7 +191,7 @@ def _check_meter(turn: Turn, message: MeterMod) -> None:
         raise Refused(Refusal.METER_EXISTS, f"meter {message.meter_id} exists")
     if message.command == MeterCommand.MODIFY and not exists:
         raise Refused(Refusal.METER_UNKNOWN_METER, f"there is no meter {message.meter_id}")
-    if not message.flags & (_KBPS | _PKTPS):
+    if not message.flags & (KBPS | PKTPS):
         raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets")
     if not message.bands:
         raise Refused(Refusal.METER_OUT_OF_BANDS, "a meter has at least one band")
@@ -189,5 +199,3 @@ def _check_meter(turn: Turn, message: MeterMod) -> None:
         raise Refused(Refusal.METER_BAD_RATE, "a rate of 0 lets nothing through")
     if message.flags & ~_METER_FLAGS:
         raise Refused(Refusal.METER_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
-    if _REMARK_BAND in kinds:
-        raise Refused(Refusal.METER_BAD_BAND, "no meter rewrites packets")

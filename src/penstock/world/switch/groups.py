@@ -40,6 +40,13 @@ def live_buckets(turn: Turn, group: GroupEntry) -> list[int]:
     return [i for i, bucket in enumerate(group.buckets) if lives.bucket(group, bucket)]
 
 
+def spreads(turn: Turn, group: GroupEntry) -> bool:
+    """Tell whether packets of a group go different ways by the switch's own choice."""
+    if group.type != GroupType.SELECT:
+        return False
+    return len({group.buckets[place].actions for place in live_buckets(turn, group)}) > 1
+
+
 def _flow_hash(packet: Packet) -> int:
     total = 0
     for name in _HASHED:

@@ -5,7 +5,8 @@ action set, which acts at the end in the order the specification gives.
 
 Where the specification is silent this follows Open vSwitch.  Counters add the size a packet had
 when it came in, unless it had to be looked at afresh on the way (below a popped MPLS label, or to
-be spread over a select group).  What the action set sends is ascribed to the entry of table 0.  A
+be spread over a select group); meters measure the bytes as they were last written, for a wire, a
+controller or a bucket.  What the action set sends is ascribed to the entry of table 0.  A
 packet that would need more MPLS labels than a switch can see is not forwarded at all.
 """
 
@@ -54,10 +55,12 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.frame import Frame
+from penstock.world.switch import drops
 from penstock.world.switch.flow_table import FlowEntry
-from penstock.world.switch.groups import choose_buckets
+from penstock.world.switch.groups import choose_buckets, spreads
 from penstock.world.switch.headers import NOT_ETHERNET_II, TRANSPORT_PORTS
 from penstock.world.switch.labels import MOST_LABELS
+from penstock.world.switch.meters import BandType, Exceeded, measure, remark
 from penstock.world.switch.packet_ins import send_packet_in
 from penstock.world.switch.rewriting import Packet
 from penstock.world.switch.state import Buffered, PortStatus, TableUsage, Usage
@@ -72,12 +75,16 @@ SPANNING_TREE: Final = 0x0180C2000000
 DEEPEST: Final = 64
 """How many groups deep, or times back to table 0, a packet may go; beyond that it is not forwarded."""
 
-_COUNTERS: Final = ("rule_usage", "table_usage", "group_usage", "bucket_usage", "meter_usage")
+_METERED: Final = ("meter_usage", "band_usage", "bucket_levels", "overrun")
+_COUNTERS: Final = ("rule_usage", "table_usage", "group_usage", "bucket_usage", *_METERED)
 
 _SET_ORDER: Final = (PopVlan, PopMpls, PushMpls, PushVlan, DecNwTtl, DecMplsTtl)
 """The order in which an action set acts, before what sets fields; group or else output come last."""
 
 _SETTERS: Final = (SetField, SetNwTtl, SetMplsTtl, SetQueue, SetVlanVid, SetVlanPcp)
+SENDERS: Final = (Output, Enqueue, Group, SetQueue)
+"""The actions that leave a packet as it is."""
+
 _LINK_FIELDS: Final = frozenset({"eth_src", "eth_dst", "vlan_vid", "vlan_pcp", "metadata", "tunnel_id"})
 
 
@@ -88,13 +95,17 @@ _NO_FLOOD: Final = int(PortConfig.NO_FLOOD)
 _NO_FWD: Final = int(PortConfig.NO_FWD)
 _ALL: Final = int(PortNo.ALL)
 
+CHOSEN: Final = "chosen"
+"""The kind of the event that a packet met one of several entries, the switch's own choice."""
+
+SPREAD: Final = "spread"
+"""The kind of the event that a packet went to one of a group's buckets, the switch's own choice."""
+
 MOST_BUCKETS: Final = 16_384
 """How many buckets one packet may go through; groups of groups could ask for any number."""
 
 SHORTEST: Final = 14
 """The length of an Ethernet header, below which nothing is a frame."""
-
-HOPELESS: Final = "it goes round in circles, into too many buckets, or needs too many MPLS labels"
 
 
 class _NotForwarded(Exception):
@@ -106,7 +117,7 @@ class _TooManyLabels(_NotForwarded):
 
 
 class _Lost(Exception):
-    """The packet, or a group's copy of it, was to be looked at afresh but came from no port there is."""
+    """The packet, or a group's copy, was to be looked at afresh, but is dropped or came from no port."""
 
 
 class _Cut(Exception):
@@ -127,18 +138,28 @@ class _Journey:
     afresh: bool = False
     looks: int = 0
     spread: bool = False
+    dropped: Exceeded | None = None
+    """The band of a meter that dropped the packet; what follows counts it still, but sends nothing."""
+    written: int = 0
+    """The packet's size when its bytes were last written: what a meter measures."""
     depth: int = 0
     buckets_left: list[int] = field(default_factory=lambda: [MOST_BUCKETS])
     """How many buckets may still be run, for the packet and its copies together."""
+    in_vain: list[str] = field(default_factory=list)
+    """Why what was to send the packet on did not, for the packet and its copies together."""
+    changed: bool = False
+    """Whether an action of the last table's entry wrote to the packet."""
 
 
 def _look_afresh(turn: Turn, journey: _Journey) -> None:
     """Go on with the packet as it is now, as if it had just come in this way."""
     packet = journey.packet
+    if journey.dropped is not None:
+        raise _Lost
     if packet.in_port not in turn.state.ports and packet.in_port not in (PortNo.ANY, PortNo.CONTROLLER):
         raise _Lost
     packet.look_afresh()
-    journey.size = len(packet.data)
+    journey.size = journey.written = len(packet.data)
     journey.by_rule = journey.afresh = True
     journey.looks += 1
 
@@ -150,7 +171,7 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
         turn.note("dropped", frame.tag, in_port, "the port is down")
         return
     turn.count_port(in_port, rx_packets=1, rx_bytes=len(frame.data))
-    journey = _Journey(Packet.of(frame, in_port), len(frame.data))
+    journey = _Journey(Packet.of(frame, in_port), len(frame.data), written=len(frame.data))
     if _does_not_receive(status, journey.packet):
         if _is_dropped_fragment(turn, journey.packet):
             _count_table(turn, 0, matched=True)
@@ -161,16 +182,20 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
     try:
         _finish(turn, journey, lambda: _enter_tables(turn, journey))
     except _NotForwarded:
-        turn.note("dropped", frame.tag, in_port, HOPELESS)
+        turn.note("dropped", frame.tag, in_port, drops.HOPELESS)
 
 
 def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]) -> None:
     """Handle a packet that a controller has the switch send, or refuse to."""
+    if len(frame.data) < SHORTEST and not actions:
+        turn.note("dropped", frame.tag, in_port, drops.NO_OUTPUT)
+        return
     if len(frame.data) < SHORTEST:
-        turn.note("dropped", frame.tag, in_port, "it is too short for a frame")
+        empty = "the packet-out has neither data nor a buffer"
+        turn.note("dropped", frame.tag, in_port, "it is too short for a frame" if frame.data else empty)
         return
     status = turn.state.ports.get(in_port)
-    journey = _Journey(Packet.of(frame, in_port), len(frame.data), by_rule=False)
+    journey = _Journey(Packet.of(frame, in_port), len(frame.data), by_rule=False, written=len(frame.data))
     if status is not None and _does_not_receive(status, journey.packet):
         turn.note("dropped", frame.tag, in_port, "the port does not receive")
         return
@@ -184,11 +209,13 @@ def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]
 
 def resend(turn: Turn, kept: Buffered) -> None:
     """Send a buffered packet through the tables again, as after a flow-mod that names it."""
-    journey = _Journey(Packet.of(kept.frame, kept.in_port), len(kept.frame.data))
+    journey = _Journey(
+        Packet.of(kept.frame, kept.in_port), len(kept.frame.data), written=len(kept.frame.data)
+    )
     try:
         _finish(turn, journey, lambda: _enter_tables(turn, journey))
     except _NotForwarded:
-        turn.note("dropped", kept.frame.tag, kept.in_port, HOPELESS)
+        turn.note("dropped", kept.frame.tag, kept.in_port, drops.HOPELESS)
 
 
 def _does_not_receive(status: PortStatus, packet: Packet) -> bool:
@@ -202,18 +229,23 @@ def _does_not_receive(status: PortStatus, packet: Packet) -> bool:
 
 def _finish(turn: Turn, journey: _Journey, work: Callable[[], None]) -> None:
     """Do a packet's work, then its action set; what fails half-way sends nothing."""
-    before, ports = len(turn.sends), turn.state.port_usage
+    before = len(turn.sends)
+    untouched = {name: getattr(turn.state, name) for name in ("port_usage", *_METERED)}
     try:
         work()
         _run_action_set(turn, journey)
     except _NotForwarded:
         del turn.sends[before:]
-        turn.change(port_usage=ports)
+        turn.change(**untouched)
         raise
     except _Lost:
         pass
+    why = drops.together(journey.in_vain) if journey.dropped is None else str(journey.dropped)
     if len(turn.sends) == before:
-        turn.note("dropped", journey.packet.tag, journey.packet.in_port, "nothing sends it on")
+        why = why or (drops.ONLY_CHANGED if journey.changed else drops.NO_OUTPUT)
+        turn.note("dropped", journey.packet.tag, journey.packet.in_port, why)
+    elif why:
+        turn.note("not-output", journey.packet.tag, journey.packet.in_port, why)
 
 
 def _enter_tables(turn: Turn, journey: _Journey) -> None:
@@ -234,17 +266,21 @@ def _look_up(turn: Turn, journey: _Journey, table: int) -> int:
     packet = journey.packet
     if packet.label_popped:
         _look_afresh(turn, journey)
-    journey.table, journey.entry, journey.afresh = table, None, False
+    journey.table, journey.entry, journey.afresh, journey.changed = table, None, False, False
     if _is_dropped_fragment(turn, packet):
         _count_table(turn, table, matched=True)
         return -1
     entry = _count_lookup(turn, journey, table)
     if entry is None:
-        turn.note("missed", packet.tag, packet.in_port, table)
+        if journey.dropped is None:
+            turn.note("missed", packet.tag, packet.in_port, table)
         if turn.version == V10:
             _hand_over(turn, journey, PacketInReason.NO_MATCH, None)
+        else:
+            journey.in_vain.append(drops.no_rule(table))
         return -1
-    turn.note("matched", packet.tag, packet.in_port, table, entry)
+    if journey.dropped is None:
+        turn.note("matched", packet.tag, packet.in_port, table, entry)
     journey.entry = entry
     try:
         return _follow(turn, journey, entry.instructions)
@@ -261,6 +297,9 @@ def _count_lookup(turn: Turn, journey: _Journey, table: int) -> FlowEntry | None
     _count_table(turn, table, matched=entry is not None)
     if entry is not None:
         turn.count_rule(table, entry, journey.size)
+        rival = turn.table(table).rival(fields, entry) if not turn.options.overlaps else None
+        if rival is not None:
+            turn.note(CHOSEN, journey.packet.tag, journey.packet.in_port, table, entry, rival)
     return entry
 
 
@@ -276,7 +315,7 @@ def _follow(turn: Turn, journey: _Journey, instructions: tuple[Instruction, ...]
     for instruction in instructions:
         match instruction:
             case UseMeter(meter):
-                _count_meter(turn, meter, journey.size)
+                _meter(turn, journey, meter)
             case ApplyActions(actions):
                 _apply(turn, journey, actions)
             case ClearActions():
@@ -293,10 +332,19 @@ def _follow(turn: Turn, journey: _Journey, instructions: tuple[Instruction, ...]
     return -1
 
 
-def _count_meter(turn: Turn, meter: int, size: int) -> None:
-    if turn.options.counters and meter in turn.state.meters:
-        before = turn.state.meter_usage.get(meter) or Usage()
-        turn.change(meter_usage=turn.state.meter_usage.set(meter, before.plus(size, turn.state.now)))
+def _meter(turn: Turn, journey: _Journey, meter: int) -> None:
+    """Have a packet that is still there go through a meter."""
+    if journey.dropped is not None:
+        return
+    exceeded = measure(turn, meter, journey.packet, journey.written)
+    if exceeded is None:
+        return
+    kind = BandType(exceeded.band.type)
+    turn.note("metered", journey.packet.tag, journey.packet.in_port, exceeded.meter, kind.name.lower())
+    if kind == BandType.DROP:
+        journey.dropped = exceeded
+    else:
+        remark(journey.packet, exceeded.band)
 
 
 def in_order(action_set: list[Action]) -> list[Action]:
@@ -347,6 +395,7 @@ def _reads_below_label(action: Action) -> bool:
 
 def _act(turn: Turn, journey: _Journey, action: Action) -> None:
     packet = journey.packet
+    journey.changed = journey.changed or not isinstance(action, SENDERS)
     match action:
         case Output(port, max_len):
             _output(turn, journey, port, max_len)
@@ -414,16 +463,32 @@ def _output(turn: Turn, journey: _Journey, port: int, max_len: int) -> None:
         case PortNo.CONTROLLER:
             _hand_over(turn, journey, _reason_to_send(turn, journey), max_len)
         case PortNo.IN_PORT:
-            _emit(turn, packet, packet.in_port)
+            _emit_by_action(turn, journey, packet.in_port)
         case PortNo.FLOOD | PortNo.ALL:
-            for number in turn.state.ports:
-                flooded = port == _ALL or not turn.port_status(number).config & _NO_FLOOD
-                if number != packet.in_port and flooded:
-                    _emit(turn, packet, number)
+            _flood(turn, journey, every=port == _ALL)
         case PortNo.TABLE:
             _start_over(turn, journey)
-        case _ if port != packet.in_port:
-            _emit(turn, packet, port)
+        case _ if port == packet.in_port:
+            journey.in_vain.append(drops.ingress_port(port))
+        case _:
+            _emit_by_action(turn, journey, port)
+
+
+def _flood(turn: Turn, journey: _Journey, *, every: bool) -> None:
+    """Put a packet on the wires of all ports but its own, or of those that take part in flooding."""
+    before = len(turn.sends)
+    for number in turn.state.ports:
+        flooded = every or not turn.port_status(number).config & _NO_FLOOD
+        if number != journey.packet.in_port and flooded:
+            _emit(turn, journey, number)
+    if len(turn.sends) == before:
+        journey.in_vain.append(drops.NO_OTHER_PORT)
+
+
+def _emit_by_action(turn: Turn, journey: _Journey, port: int) -> None:
+    """Put a packet on the wire that an action names, or note why that is in vain."""
+    if why := _emit(turn, journey, port):
+        journey.in_vain.append(why)
 
 
 def _start_over(turn: Turn, journey: _Journey) -> None:
@@ -438,7 +503,20 @@ def _start_over(turn: Turn, journey: _Journey) -> None:
 
 
 def _hand_over(turn: Turn, journey: _Journey, reason: PacketInReason, max_len: int | None) -> None:
+    if journey.dropped is not None:
+        return
+    before = len(turn.sends)
     send_packet_in(turn, journey.packet, journey.table, journey.entry, reason, max_len)
+    if len(turn.sends) == before:
+        journey.in_vain.append(_untaken(journey, reason))
+    journey.written = len(journey.packet.data)
+
+
+def _untaken(journey: _Journey, reason: PacketInReason) -> str:
+    """Return why a packet ends that was to be handed over, and no controller takes it."""
+    if reason == PacketInReason.INVALID_TTL:
+        return drops.NO_TIME_TO_LIVE
+    return drops.NO_CONTROLLER if journey.entry else drops.no_rule(journey.table, handed_over=True)
 
 
 def _reason_to_send(turn: Turn, journey: _Journey) -> PacketInReason:
@@ -448,16 +526,24 @@ def _reason_to_send(turn: Turn, journey: _Journey) -> PacketInReason:
     return PacketInReason.NO_MATCH if missed and turn.version != V10 else PacketInReason.ACTION
 
 
-def _emit(turn: Turn, packet: Packet, port: int) -> None:
-    """Put a packet on a wire, if the port is there and forwards."""
-    status = turn.state.ports.get(port)
-    if status is None or status.config & _NO_FWD:
-        return
+def _emit(turn: Turn, journey: _Journey, port: int) -> str:
+    """Put a packet on a wire, if the port is there and forwards; return why it did not, if so."""
+    packet, status = journey.packet, turn.state.ports.get(port)
+    if journey.dropped is not None:
+        return str(journey.dropped)
+    if status is None:
+        return drops.no_port(port)
+    if status.config & _NO_FWD:
+        return drops.not_forwarding(port)
     packet.settle()
-    if not status.usable or len(packet.data) < SHORTEST_FRAME:
-        return
+    journey.written = len(packet.data)
+    if not status.usable:
+        return drops.port_down(port)
+    if len(packet.data) < SHORTEST_FRAME:
+        return "it is too short for a frame"
     turn.count_port(port, tx_packets=1, tx_bytes=len(packet.data))
     turn.send_frame(port, packet.frame())
+    return ""
 
 
 def _group(turn: Turn, journey: _Journey, group_id: int) -> None:
@@ -465,11 +551,16 @@ def _group(turn: Turn, journey: _Journey, group_id: int) -> None:
     if journey.depth >= DEEPEST:
         raise _NotForwarded
     if group is None:
+        journey.in_vain.append(drops.no_group(group_id))
         raise _Cut
     if group.type == GroupType.SELECT and group.buckets and not journey.spread:
         _look_afresh(turn, journey)
         journey.spread = True
     chosen = choose_buckets(turn, journey.packet, group)
+    if spreads(turn, group):
+        turn.note(SPREAD, journey.packet.tag, group_id)
+    if not chosen:
+        journey.in_vain.append(drops.no_bucket(group_id, live=bool(group.buckets)))
     for index in chosen:
         _run_bucket(turn, journey, group.buckets[index])
     if (chosen or group.type in (GroupType.ALL, GroupType.INDIRECT)) and turn.options.counters:
@@ -498,6 +589,7 @@ def _run_bucket(turn: Turn, journey: _Journey, bucket: Bucket) -> None:
         pass
     if branch.looks == journey.looks:
         journey.packet.resume_after(packet)
+        journey.written = branch.written
 
 
 def _count_group(turn: Turn, group_id: int, chosen: list[int], size: int) -> None:

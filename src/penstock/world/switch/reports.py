@@ -70,6 +70,7 @@ from penstock.openflow.wire.framing import MAX_LENGTH
 from penstock.world.switch.checks import UNSUPPORTED_FIELDS, check_match
 from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.switch.group_mods import MOST_BANDS, MOST_METERS
+from penstock.world.switch.meters import BandType
 from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import PortUsage, TableUsage, Usage
 from penstock.world.switch.turn import Turn, outputs_to
@@ -81,6 +82,7 @@ _V10_CAPABILITIES: Final = 0b11000111
 _V13_CAPABILITIES: Final = 0b01001111
 _V10_ACTIONS: Final = 0xFFF
 _V13_ACTIONS: Final = 0b11_1111_1111_1000_0000_0000_0001
+_BAND_TYPES: Final = sum(1 << kind for kind in BandType)
 _MOST_ENTRIES: Final = 1_000_000
 _V10_WILDCARDS: Final = 0x3FFFFF
 
@@ -131,7 +133,7 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
                 tuple(_meter_config(turn, number) for number in _asked_meters(turn, meter_id))
             )
         case MeterFeaturesRequest():
-            return MeterFeatures(MOST_METERS, 0b10, 0b1111, MOST_BANDS, 0)
+            return MeterFeatures(MOST_METERS, _BAND_TYPES, 0b1111, MOST_BANDS, 0)
         case TableFeaturesRequest(tables):
             if tables:
                 raise Refused(Refusal.TABLE_FEATURES_EPERM, "the tables are as they are")
@@ -292,7 +294,8 @@ def _meter_stats(turn: Turn, number: int) -> MeterStats:
     meter = turn.state.meters[number]
     usage = turn.state.meter_usage.get(number) or Usage()
     seconds, nanoseconds = _duration(turn, meter.created)
-    bands = tuple(BucketCounter(0, 0) for _ in meter.bands)
+    exceeded = [turn.state.band_usage.get((number, i)) or Usage() for i in range(len(meter.bands))]
+    bands = tuple(BucketCounter(u.packets, u.octets) for u in exceeded)
     users = sum(
         UseMeter(number) in entry.instructions for table in turn.state.tables for entry in turn.table(table)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from penstock.errors import PenstockError
 from penstock.frozen import FrozenMap
@@ -19,6 +19,7 @@ from penstock.openflow.messages import (
     PortConfig,
     Role,
 )
+from penstock.typed import Checked, From
 from penstock.world.frame import Frame
 from penstock.world.switch.flow_table import FlowTable
 
@@ -37,38 +38,41 @@ class PortSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchOptions:
-    """How a switch behaves, the same for a whole run.
+class SwitchOptions(Checked):
+    """How a switch behaves, the same for a whole run."""
 
-    `counters` off leaves packets uncounted, which a search wants: otherwise every packet makes a
-    new state.  `expiries` is how many entries with a timeout may vanish at a moment of the
-    search's choosing.  `table_size` bounds each table.  `buffers` is how many packets the switch
-    keeps for the controller; Open vSwitch keeps none.  `services` are those of its controllers who call
-    on it as tools do (see `Session`).
-    """
+    SECTION: ClassVar[str] = "[switches]"
 
     version: int = V13
-    tables: int = MOST_TABLES
-    table_size: int | None = None
-    buffers: int = 0
+    """The version of OpenFlow, as it is on the wire."""
+    tables: Annotated[int, From(1, MOST_TABLES)] = MOST_TABLES
+    """How many flow tables a switch has."""
+    table_size: Annotated[int, From(0)] | None = None
+    """How many entries each table can hold; without it, any number."""
+    buffers: Annotated[int, From(0)] = 0
+    """How many packets the switch keeps for the controller; Open vSwitch keeps none."""
     reorder: Literal["none", "between-barriers"] = "none"
+    """Whether messages between two barriers may take effect in any order."""
     counters: bool = True
-    expiries: int = 0
+    """Count packets; off by default in a scenario, since every packet would make a new state of a search."""
+    expiries: Annotated[int, From(0)] = 0
+    """How many entries with a timeout may vanish at a moment of the search's choosing."""
+    meters: Literal["limit", "pass"] = "limit"
+    """Whether meters limit, or let every packet pass as within its rate, which is a search's default."""
+    overruns: Annotated[int, From(0)] = 0
+    """How many packets may exceed a meter's rate at a moment of the search's choosing."""
+    overlaps: Annotated[int, From(0)] = 0
+    """How often a switch may come to use another of several entries of one priority that a packet meets, at a
+    moment of the search's choosing."""
     services: tuple[str, ...] = ()
+    """Those of its controllers who call on it as tools do (see `Session`)."""
 
     def __post_init__(self) -> None:
+        Checked.__post_init__(self)
         if self.version not in (V10, V13):
             raise PenstockError(
                 f"OpenFlow version {self.version} is not modelled: use 1 (OpenFlow 1.0) or 4 (OpenFlow 1.3)."
             )
-        if not 1 <= self.tables <= MOST_TABLES:
-            raise PenstockError(f"A switch has 1 to {MOST_TABLES} tables, not {self.tables}.")
-        for name in ("table_size", "buffers", "expiries"):
-            number = getattr(self, name)
-            if number is not None and number < 0:
-                raise PenstockError(f"A switch's {name} cannot be {number}: give 0 or more.")
-        if self.reorder not in ("none", "between-barriers"):
-            raise PenstockError(f"reorder={self.reorder!r} is unknown: use 'none' or 'between-barriers'.")
 
 
 _DOWN: Final = int(PortConfig.DOWN)
@@ -137,6 +141,14 @@ class MeterEntry:
     flags: int
     bands: tuple[Band, ...]
     created: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BucketLevels:
+    """How many tokens were left in the buckets of a meter's bands at a moment."""
+
+    at: int
+    levels: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +223,10 @@ class SwitchState:
     table_config: FrozenMap[int, int] = field(default_factory=FrozenMap)
     pending: tuple[tuple[str, OpenFlowMessage], ...] = ()
     expiries: int = 0
+    overruns: int = 0
+    overrun: frozenset[int] = frozenset()
+    """The meters whose rate the next packet exceeds, whatever is in their buckets."""
+    overlaps: int = 0
     table_faults: TableFaults = SOUND_TABLES
     rule_usage: FrozenMap[RuleKey, Usage] = field(default_factory=FrozenMap)
     port_usage: FrozenMap[int, PortUsage] = field(default_factory=FrozenMap)
@@ -218,3 +234,6 @@ class SwitchState:
     group_usage: FrozenMap[int, Usage] = field(default_factory=FrozenMap)
     bucket_usage: FrozenMap[tuple[int, int], Usage] = field(default_factory=FrozenMap)
     meter_usage: FrozenMap[int, Usage] = field(default_factory=FrozenMap)
+    band_usage: FrozenMap[tuple[int, int], Usage] = field(default_factory=FrozenMap)
+    bucket_levels: FrozenMap[int, BucketLevels] = field(default_factory=FrozenMap)
+    """Of the meters that packets went through; the buckets of others are full."""

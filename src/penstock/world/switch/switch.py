@@ -7,6 +7,9 @@ from the start; one that went down and comes up again begins with a HELLO.
 A switch may misbehave when the physical world says so: its tables are limited from one moment on, it
 forgets an entry, it does nothing about flow-mods.  Nobody is told, apart from whoever follows the run.
 
+Which of several entries of one priority it uses is its own choice (§5.3); it has an order of its own, and
+`overlaps` lets it change its mind so many times.
+
 With `reorder="between-barriers"` flow-mods and packet-outs wait in the state and may be applied
 in any order until a barrier, as the specification allows (§6.2); each application is an action.
 """
@@ -14,7 +17,7 @@ in any order until a barrier, as the specification allows (§6.2); each applicat
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from penstock.errors import PenstockError
 from penstock.frozen import FrozenMap
@@ -22,10 +25,10 @@ from penstock.openflow.messages import (
     BarrierRequest,
     FlowMod,
     FlowRemovedReason,
-    Hello,
     OpenFlowMessage,
     PacketOut,
     PortNo,
+    greeting,
 )
 from penstock.world.component import Port, Step
 from penstock.world.frame import Frame
@@ -42,6 +45,9 @@ from penstock.world.switch import control, expiry, pipeline
 from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.switch.state import PortSpec, PortStatus, Session, SwitchOptions, SwitchState
 from penstock.world.switch.turn import DOWN, Chassis, Turn
+
+_EXCEED: Final = "exceed meter "
+_PREFER: Final = "prefer "
 
 
 class Switch:
@@ -87,11 +93,18 @@ class Switch:
                 {name: self._session(name, up=connected) for name in self.chassis.controllers}
             ),
             expiries=self.options.expiries,
+            overruns=self.options.overruns,
+            overlaps=self.options.overlaps,
         )
 
     def actions(self, state: SwitchState) -> tuple[str, ...]:
-        """Return what may happen by itself: pending messages take effect, rules expire."""
-        return (*self._applicable(state), *self._expirable(state))
+        """Return what may happen by itself: messages take effect, rules expire, rates are exceeded …"""
+        return (
+            *self._applicable(state),
+            *self._expirable(state),
+            *self._exceedable(state),
+            *self._preferable(state),
+        )
 
     def _applicable(self, state: SwitchState) -> dict[str, int]:
         """Return the pending messages that may be applied next, by the action's name."""
@@ -114,9 +127,35 @@ class Switch:
         found = expiry.expirable(Turn(self.chassis, state))
         return {f"expire {number} {entry.priority} {entry.match}": (number, entry) for number, entry in found}
 
+    def _exceedable(self, state: SwitchState) -> dict[str, int]:
+        """Return the meters whose rate the next packet may exceed, by the action's name."""
+        if not state.overruns or not state.powered:
+            return {}
+        return {f"{_EXCEED}{number}": number for number in state.meters if number not in state.overrun}
+
+    def _preferable(self, state: SwitchState) -> dict[str, tuple[int, FlowEntry]]:
+        """Return the entries that the switch may come to use before others, by the action's name."""
+        if not state.overlaps or not state.powered:
+            return {}
+        return {
+            f"{_PREFER}{number} {entry.priority} {entry.match}": (number, entry)
+            for number, table in state.tables.items()
+            for entry in table.contested
+        }
+
     def act(self, state: SwitchState, action: str) -> Step:
-        """Apply a pending message or let an entry expire."""
+        """Apply a pending message, let an entry expire, a rate be exceeded, or an entry be preferred."""
         turn = Turn(self.chassis, state)
+        if action.startswith(_EXCEED):
+            number = self._exceedable(state)[action]
+            turn.change(overruns=state.overruns - 1, overrun=state.overrun | {number})
+            return turn.finish()
+        if action.startswith(_PREFER):
+            number, entry = self._preferable(state)[action]
+            turn.change(overlaps=state.overlaps - 1)
+            turn.put_table(number, turn.table(number).preferring(entry))
+            turn.note("preferred", number, entry)
+            return turn.finish()
         index = self._applicable(state).get(action)
         if index is not None:
             controller, message = state.pending[index]
@@ -186,6 +225,8 @@ class Switch:
                     powered=signal.on,
                     now=kept.now,
                     expiries=kept.expiries,
+                    overruns=kept.overruns,
+                    overlaps=kept.overlaps,
                     table_faults=kept.table_faults,
                 )
             )
@@ -208,7 +249,7 @@ class Switch:
         session = self._session(signal.port, up=signal.up)
         turn.change(sessions=sessions.set(signal.port, session), pending=_sorted(pending))
         if signal.up:
-            turn.reply(signal.port, Hello(frozenset({turn.version})))
+            turn.reply(signal.port, greeting(turn.version))
         return turn.finish()
 
     def deadline(self, state: SwitchState) -> int | None:

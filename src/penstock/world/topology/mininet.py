@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from penstock.errors import PenstockError
+from penstock.results import nearest
 from penstock.world.topology.builder import TopologyBuilder
 from penstock.world.topology.mininet_standin import StandInFinder, is_mininet
 from penstock.world.topology.mininet_topo import Topo
@@ -134,7 +135,7 @@ def _explained(file: Path) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         line = _line(file, error)
-        place = f"{file}, line {line}" if line else str(file)
+        place = f"{nearest(file)}:{line}" if line else nearest(file)
         if isinstance(error, PenstockError):
             raise PenstockError(f"{place}: {error}") from error
         said = " ".join(str(error).split())

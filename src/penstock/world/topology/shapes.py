@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.errors import PenstockError
+from penstock.suggesting import meant_instead
 from penstock.world.topology.builder import TopologyBuilder
 from penstock.world.topology.value import Topology
 
@@ -51,7 +52,9 @@ def topology(text: str) -> Topology:
     shape = _SHAPES.get(name)
     if shape is None:
         forms = " ".join(shape.form for shape in _SHAPES.values())
-        raise PenstockError(f"There is no topology {text!r}: choose one of {forms}.")
+        near = meant_instead(name, _SHAPES)
+        hint = f"choose one of {forms}" if near is None else f"did you mean {_SHAPES[near].example}"
+        raise PenstockError(f"There is no topology {text!r}: {hint}{'.' if near is None else '?'}")
     numbers = shape.numbers(text, given)
     size = shape.size(*numbers)
     if size > MAX_SIZE:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from penstock.addresses import ipv4_text, mac_text
 from penstock.errors import PenstockError
+from penstock.suggesting import meant_instead
 from penstock.world.component import Endpoint
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ def _named(kind: str, name: str, nodes: dict[str, _Node]) -> _Node:
     if name in nodes:
         return nodes[name]
     known = ", ".join(list(nodes)[:8]) + (", …" if len(nodes) > 8 else "")
-    raise PenstockError(
-        f"There is no {kind} named {name!r}: this topology's {kind} names are {known or 'none'}."
-    )
+    otherwise = f"this topology's {kind} names are {known or 'none'}."
+    near = meant_instead(name, nodes)
+    hint = otherwise if near is None else f"did you mean {near!r}, or another of {known}?"
+    raise PenstockError(f"There is no {kind} named {name!r}: {hint}")

@@ -1,4 +1,4 @@
-"""Spreads senders over two ports by a hash, which nobody can follow."""
+"""Spreads senders over two ports by a hash, which of a number is the number itself."""
 
 from penstock.controllers.native import Controller
 from penstock.openflow.actions import Output

@@ -24,6 +24,7 @@ from penstock.symbolic.terms import Term, both, const, either, join, le
 from penstock.symbolic.values.integers import SymInt, boolean, integer, plain, term_of
 from penstock.symbolic.values.octets import SymBytes, from_hex, from_int, to_int
 from penstock.symbolic.values.parts import concrete
+from penstock.symbolic.values.pieces import WRITES_DOTS
 from penstock.symbolic.values.texts import (
     Piece,
     SymStr,
@@ -319,6 +320,9 @@ _NUMBERS: Final = {
 }
 
 
+_MAPPED: Final = 0xFFFF
+"""What stands above the 32 bits of an IPv4 address that is mapped into IPv6."""
+
 NETWORKS: Final = (ipaddress.IPv4Network, ipaddress.IPv6Network)
 
 
@@ -388,7 +392,11 @@ class _Opened:
     def exploded(self) -> str:
         if self._address.version != 6:
             return self.compressed
-        return join_texts(":", [self.packed[at : at + 2].hex() for at in range(0, 16, 2)])
+        words = [self.packed[at : at + 2].hex() for at in range(0, 16, 2)]
+        number = number_of(self._address)
+        if WRITES_DOTS and number is not None and number >> 32 == _MAPPED:  # the library decides the same
+            words[6:] = [address_text(number & 0xFFFFFFFF, 4)]
+        return join_texts(":", words)
 
     def __getattr__(self, name: str) -> Any:
         if name in ADDRESS_KINDS and isinstance(self._address, ipaddress.IPv4Address | ipaddress.IPv6Address):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any, Final
 
-from penstock.symbolic.code import membership, operands, subscripts
+from penstock.symbolic.code import identity, lookups, membership, operands, subscripts
 from penstock.symbolic.code.subscripts import settled
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome
 from penstock.symbolic.code.summaries.addresses import number_of
@@ -17,6 +18,7 @@ from penstock.symbolic.values.octets import to_int as octet_number
 from penstock.symbolic.values.parts import concrete, is_symbolic
 from penstock.symbolic.values.pieces import code
 from penstock.symbolic.values.strings import made
+from penstock.symbolic.values.tables import Tabled
 from penstock.symbolic.values.texts import Piece, SymStr, followed, format_value, to_int
 
 # Numbers.
@@ -112,6 +114,8 @@ _KINDS: Final = {SymInt: int, SymBool: bool, SymStr: str, SymBytes: bytes}
 def _type(*arguments: Any) -> Any:
     if len(arguments) != 1:
         return PLAIN
+    if isinstance(arguments[0], Tabled):
+        return type(arguments[0].quietly_)
     # A header that is worked out as far as needed says of which class it would be.
     return _KINDS.get(type(arguments[0]), arguments[0].__class__)
 
@@ -119,6 +123,8 @@ def _type(*arguments: Any) -> Any:
 def _isinstance(value: Any, kinds: Any) -> bool:
     if isinstance(value, SymBool):
         return isinstance(True, kinds)
+    if isinstance(value, Tabled):
+        return isinstance(value.quietly_, kinds)
     return isinstance(value, kinds)
 
 
@@ -135,8 +141,27 @@ _TEXT_METHODS: Final = (
 )
 
 
-def _getattr(_value: Any, name: Any, *_default: Any) -> Outcome:
-    return UNFOLLOWED if is_symbolic(name) else PLAIN
+def _getattr(value: Any, name: Any, *default: Any) -> Any:
+    return getattr(value, _attribute(value, name), *default) if is_symbolic(name) else PLAIN
+
+
+def _hasattr(value: Any, name: Any) -> Any:
+    return hasattr(value, _attribute(value, name)) if is_symbolic(name) else PLAIN
+
+
+def _attribute(value: Any, name: Any) -> str:
+    """Decide which attribute of an object a text names; that of none if none."""
+    for known in sorted(dir(value)):
+        if lookups.equal(known, name):
+            return known
+    return str(concrete(name))
+
+
+def _hash(value: Any) -> Any:
+    """Summarise `hash`: a number is its own."""
+    if not isinstance(value, Followed) or value.term.low < 0 or value.term.high >= sys.hash_info.modulus:
+        return UNFOLLOWED
+    return integer(plain(value), value.term)
 
 
 def _setattr(_value: Any, name: Any, _new: Any) -> Outcome:
@@ -149,6 +174,10 @@ FUNCTIONS: Final[Functions] = {
     ("builtins", "int.from_bytes"): octet_number,
     ("builtins", "range"): _range,
     ("builtins", "chr"): _chr,
+    ("builtins", "hash"): _hash,
+    ("sys", "intern"): lambda text: text,
+    ("_operator", "is_"): identity.same,
+    ("_operator", "is_not"): identity.different,
     ("builtins", "ord"): _ord,
     ("builtins", "hex"): _hex,
     ("builtins", "bytes"): _bytes,
@@ -174,7 +203,7 @@ EAGER: Final[Functions] = {
     ("builtins", "type"): _type,
     ("builtins", "isinstance"): _isinstance,
     ("builtins", "getattr"): _getattr,
-    ("builtins", "hasattr"): _getattr,
+    ("builtins", "hasattr"): _hasattr,
     ("builtins", "setattr"): _setattr,
 }
 EAGER_METHODS: Final[Methods] = {(bytes, "join"): _join_method}

@@ -6,6 +6,7 @@ import copy
 import operator
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from penstock.symbolic.code import lookups
@@ -276,6 +277,10 @@ EAGER: Final[Functions] = {
 }
 EAGER_METHODS: Final[Methods] = {
     **{(dict, name): summary for name, summary in _DICT_METHODS.items()},
+    **{
+        (MappingProxyType, name): _DICT_METHODS[name]
+        for name in ("get", "copy", "__getitem__", "__contains__")
+    },
     **{(kind, name): summary for kind in (list, tuple) for name, summary in _LIST_METHODS.items()},
     **{(kind, name): summary for kind in (set, frozenset) for name, summary in _SET_METHODS.items()},
 }

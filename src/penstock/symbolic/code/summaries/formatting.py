@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from string import Formatter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from penstock.symbolic.code.summaries import PLAIN, Functions, Methods, Outcome, addresses
 from penstock.symbolic.run import Run, lose
+from penstock.symbolic.values.escapes import Unfollowed
 from penstock.symbolic.values.integers import SymBool, SymInt, plain, term_of
 from penstock.symbolic.values.parts import bears, concrete, is_symbolic
+from penstock.symbolic.values.tables import Tabled, tabulated
 from penstock.symbolic.values.texts import Piece, SymStr, decimal, format_value, join_texts, text
 
 # The hooks of f-strings and of `%`.
@@ -70,6 +72,8 @@ class _Template:
 
 def text_of(value: Any) -> str:
     """Return `str(value)`."""
+    if type(value) is Tabled:
+        return _tabled(str, value)
     if isinstance(value, SymStr):
         return value
     if isinstance(value, SymBool):
@@ -84,6 +88,8 @@ def text_of(value: Any) -> str:
 
 def repr_of(value: Any) -> str:
     """Return `repr(value)`."""
+    if type(value) is Tabled:
+        return _tabled(repr, value)
     if isinstance(value, SymStr):
         quoted = [piece if isinstance(piece, Piece) else repr(piece)[1:-1] for piece in value.pieces]
         shown = repr(concrete(value))
@@ -101,6 +107,13 @@ def repr_of(value: Any) -> str:
     return repr(value)
 
 
+def _tabled(function: Callable[..., str], *arguments: Any) -> str:
+    try:
+        return cast(str, tabulated(function, *arguments))
+    except Unfollowed:
+        return function(*arguments)
+
+
 def ascii_of(value: Any) -> str:
     """Return `ascii(value)`."""
     return repr_of(value) if isinstance(value, SymStr | SymInt | SymBool) else ascii(value)
@@ -108,6 +121,8 @@ def ascii_of(value: Any) -> str:
 
 def formatted(value: Any, spec: str = "") -> str:
     """Return `format(value, spec)`."""
+    if type(value) is Tabled:
+        return _tabled(format, value, spec)
     if isinstance(value, SymInt | SymStr):
         return format_value(value, spec)
     if isinstance(value, SymBool):

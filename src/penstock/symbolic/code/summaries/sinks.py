@@ -3,14 +3,30 @@
 What a program does next does not depend on what it has written into a log or sent to a switch, so
 values are made concrete there, and nothing is lost.  A packet that a program makes is such a message:
 it is put into bytes to be sent.
+
+What a switch does may well depend on it.  What a rule asks of packets is a question that is put to every
+packet that comes to it.  The port that a packet is sent to is decided, among those that there are; so is
+any other number that can be few things, such as a priority.  One that can be many is lost.
 """
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
+from collections.abc import Iterator, Mapping
+from functools import cache
 from types import FunctionType, MethodType
 from typing import Any, Final
+
+from penstock.openflow.messages import PortNo
+from penstock.symbolic.packets.domain import OWN
+from penstock.symbolic.run import Run, lose
+from penstock.symbolic.terms import Term
+from penstock.symbolic.values.integers import Followed, pinned
+from penstock.symbolic.values.octets import SymBytes
+from penstock.symbolic.values.pieces import Piece
+from penstock.symbolic.values.strings import SymStr
 
 _PACKAGES: Final = ("os_ken.ofproto.", "penstock.openflow.", "logging.", "warnings.")
 """Packages all of whose functions and classes are such places."""
@@ -40,3 +56,72 @@ def is_sink(function: Any) -> bool:
             return True
         return function.__name__ == "serialize" and str(module).startswith(_PACKETS)
     return function is print or isinstance(getattr(function, "__self__", None), io.IOBase)
+
+
+# What switches go by.
+
+_INSTALL: Final = ("penstock.controllers.native", "Controller.install")
+_MESSAGES: Final = ("os_ken.ofproto.", "penstock.openflow.")
+_ASKED: Final = ("Match", "OXM", "Oxm", "oxm")
+"""What classes are called that say what is asked of packets."""
+
+_CARRIED: Final = frozenset(
+    {"data", "buffer_id", "total_len", "xid", "in_port", "datapath", "match", "cookie"}
+)
+"""What in a message is carried along, or asked of packets."""
+
+_PORTS: Final = frozenset({"port", "out_port"})
+_RESERVED: Final = (*(port.value for port in PortNo), *range(0xFFF8, 0x10000))
+
+
+def settle(function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    """Decide what a switch will go by in a message that a program makes."""
+    if not _is_message(function):
+        return
+    names = _parameters(function)
+    for name, value in (*zip(names, arguments, strict=False), *named.items()):
+        if name in _CARRIED:
+            continue
+        if isinstance(value, Followed):
+            if name in _PORTS and value.term.high >= _MOST_PORTS:
+                _decide_port(value)
+            else:
+                pinned(value, name)
+        elif any(not term.variables <= OWN for term in _terms(value)):
+            lose(name)
+
+
+_MOST_PORTS: Final = 64
+
+
+def _is_message(function: Any) -> bool:
+    if isinstance(function, MethodType):
+        plain = function.__func__
+        return (plain.__module__, plain.__qualname__) == _INSTALL
+    if not isinstance(function, type) or not f"{function.__module__}.".startswith(_MESSAGES):
+        return False
+    return not any(word in function.__name__ for word in _ASKED)
+
+
+@cache
+def _parameters(function: Any) -> tuple[str, ...]:
+    """Return what the arguments of a function or a class are called."""
+    try:
+        return tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _decide_port(value: Followed) -> None:
+    """Decide which port it is of those that there are, or that it is none of them."""
+    assert Run.current is not None
+    for port in (*Run.current.ports, *_RESERVED):
+        if value.term.low <= port <= value.term.high and value == port:
+            return
+
+
+def _terms(value: Any) -> Iterator[Term]:
+    if isinstance(value, SymBytes):
+        yield from value.terms
+    elif isinstance(value, SymStr):
+        yield from (part.term for part in value.pieces if isinstance(part, Piece))

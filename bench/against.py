@@ -1,0 +1,114 @@
+"""What is measured here against another checkout of Penstock, in one run.
+
+    python -m bench.against OTHER [--only TEXT] [--repeat N] [--most RATIO] [--json]
+
+Each command runs here and there in turn, and its user CPU time is compared; of several runs the shortest
+counts.  `same` tells whether both came to the same figures, as far as those say nothing of time and memory.
+OTHER is the path of another checkout, such as `git worktree add PATH COMMIT` makes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+HERE: Final = Path(__file__).parents[1]
+
+COMMANDS: Final[dict[str, tuple[str, ...]]] = {
+    "NICE table 4": ("-m", "bench.nice_table4", "--json"),
+    "NICE table 5": ("-m", "bench.nice_table5", "--json"),
+    "MOCS": ("-m", "bench.mocs", "--json"),
+    "STS sizes": ("-m", "bench.sts_cases", "--json"),
+    **{
+        f"bug {number}": ("-m", "penstock", "check", f"examples/nice/bug_{number}.toml", "--json")
+        for number in ("04", "07", "10")
+    },
+    "simple_switch_13": ("-m", "penstock", "check", "ryu.app.simple_switch_13", "--json"),
+}
+_VARYING: Final = ("second", "_s", "mb", "rss", "per_s", "time", "trace", "ratio", "version", "code", "next")
+
+
+class Measured(NamedTuple):
+    """How long a command took, how it ended, and what it printed."""
+
+    seconds: float
+    status: int
+    figures: Any
+
+
+def measured(root: Path, command: tuple[str, ...]) -> Measured:
+    """Run a command of a checkout."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    surroundings = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}", "PYTHONHASHSEED": "0"}
+    made = subprocess.run(
+        [sys.executable, *command], cwd=root, env=surroundings, capture_output=True, text=True, check=False
+    )
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    try:
+        figures = json.loads(made.stdout)
+    except ValueError:
+        figures = made.stdout[-200:]
+    return Measured(used, made.returncode, lasting(figures))
+
+
+def lasting(figures: Any) -> Any:
+    """Return figures without those that are never the same twice."""
+    if isinstance(figures, dict):
+        return {
+            key: lasting(value)
+            for key, value in figures.items()
+            if not any(part in str(key) for part in _VARYING)
+        }
+    return [lasting(value) for value in figures] if isinstance(figures, list) else figures
+
+
+def compared(other: Path, command: tuple[str, ...], repeat: int) -> dict[str, Any]:
+    """Return how a command does here and there."""
+    here: list[Measured] = []
+    there: list[Measured] = []
+    for _ in range(repeat):
+        there.append(measured(other, command))
+        here.append(measured(HERE, command))
+    seconds, before = (min(each.seconds for each in runs) for runs in (here, there))
+    return {
+        "seconds": round(seconds, 2),
+        "before": round(before, 2),
+        "ratio": round(seconds / before, 2),
+        "status": [here[0].status, there[0].status],
+        "same": here[0].figures == there[0].figures,
+    }
+
+
+def main() -> None:
+    """Compare two checkouts."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("other", type=Path)
+    parser.add_argument("--only", default="", help="commands with this in their names")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--most", type=float, default=1.3, help="the largest ratio that passes")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if not (options.other / "src" / "penstock").is_dir():
+        parser.error(f"{options.other} is no checkout of Penstock")
+    rows = {}
+    for name, command in COMMANDS.items():
+        if options.only in name:
+            rows[name] = row = compared(options.other.resolve(), command, options.repeat)
+            told = f"{name:16} {row['seconds']:8} s, before {row['before']:8} s, ratio {row['ratio']}"
+            said = "same figures" if row["same"] else "other figures"
+            print(f"{told}, {said}", file=sys.stderr, flush=True)
+    if options.json:
+        print(json.dumps(rows))
+    sys.exit(any(row["ratio"] > options.most for row in rows.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Which packet it is that a controller sends: the data are followed, not only the call.
+
+The model gives packets names (`h1#1`), which no message on a wire carries.  What a controller was handed and
+has not sent on yet, it *holds*; a packet-out is the packet of those whose buffer it names or whose data it
+carries, whether it comes in the same call or later, after a barrier's reply, a timer, another switch's
+message.  Failing that it is one that differs from it in what routers, gateways and load balancers rewrite
+only: the addresses, VLAN tags, the time to live, the ports.
+
+A program that is still busy with something when it has sent a packet on (a handler that sleeps between one
+port and the next) may send more of it: until it is done, it holds that too, and says so (`KEEPS`,
+`RELEASES`).  A packet-out without actions drops the packet that the program was just given.
+
+Of several packets with the same data, the one that the controller has just been given comes first, then
+those whose names do; the same packet-out twice means two of them, and different ones (out of several ports,
+say) are copies of one.  What a program holds is part of its state in a search.  A packet that left no trace
+in its memory cannot come out again, and is not held.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeVar
+
+from penstock.errors import PenstockError
+from penstock.openflow.messages import NO_BUFFER, FlowMod, OpenFlowMessage, PacketIn, PacketOut
+from penstock.world.component import Event, Send
+from penstock.world.packet import ARP, TCP, UDP, Ethernet, ICMPv6, IPv4, IPv6, parse
+
+T = TypeVar("T")
+
+KEEPS: Final = "keeps"
+RELEASES: Final = "releases"
+"""The events that a controller may, and will not, send more of a packet that it has sent on."""
+
+
+class Held(NamedTuple):
+    """A packet that a controller was handed: its name, its bytes, and the switch's buffer that keeps it."""
+
+    tag: str
+    data: bytes
+    buffer_id: int
+    switch: str
+    sent: bool = False
+    """Whether it was sent on before, by a program that has not done with it."""
+
+
+Holding = tuple[Held, ...]
+"""What a controller holds, in the order of names."""
+
+
+def held(switch: str, message: object) -> Held | None:
+    """Return the packet with a name that a message from a switch hands over, if it does."""
+    if isinstance(message, PacketIn) and message.tag:
+        return Held(message.tag, message.data, message.buffer_id, switch)
+    return None
+
+
+class Sent(NamedTuple):
+    """What a controller sent in a step, with packets' names; what it holds now; what it says of that."""
+
+    sends: tuple[Send, ...]
+    holding: Holding
+    events: tuple[Event, ...] = ()
+
+
+def named(
+    controller: str, holding: Holding, given: Held | None, sends: Iterable[Send], *, changed: bool, busy: bool
+) -> Sent:
+    """Give the packets that a controller sends their names.
+
+    `given` is what it was handed in that step, `changed` tells whether that left a trace in its memory,
+    `busy` whether it is still at something.
+    """
+    others = sorted((each for each in holding if each != given), key=lambda each: (each.sent, each))
+    mine = others if given is None else [given, *others]
+    if not mine:
+        return Sent(tuple(sends), ())
+    found, used, times = [], set(), Counter[Send]()
+    for send in sends:
+        owners = _owners(mine, str(send.port), send.message) or _dropped(given, send.message)
+        if not owners:
+            found.append(send)
+            continue
+        owner = owners[min(times[send], len(owners) - 1)]
+        times[send] += 1
+        used.add(owner)
+        found.append(send._replace(message=_with_name(send.message, owner)))
+    kept = {each for each in mine if each not in used and not each.sent and (changed or each != given)}
+    at_hand = {each._replace(sent=True) for each in mine if each in used or each.sent}
+    known = {each.tag for each in holding if each.sent}
+    if busy:
+        events = _events(KEEPS, controller, {each.tag for each in at_hand} - known)
+        return Sent(tuple(found), tuple(sorted(kept | at_hand)), events)
+    return Sent(tuple(found), tuple(sorted(kept)), _events(RELEASES, controller, known))
+
+
+def _events(kind: str, controller: str, tags: set[str]) -> tuple[Event, ...]:
+    return tuple(Event(kind, (controller, tag)) for tag in sorted(tags))
+
+
+def _dropped(given: Held | None, message: object) -> list[Held]:
+    """Return the packet that a packet-out without actions drops: nothing else is meant by one."""
+    drops = isinstance(message, PacketOut) and not message.actions and message.buffer_id == NO_BUFFER
+    return [given] if drops and given is not None else []
+
+
+def _with_name(message: T, owner: Held) -> T:
+    return replace(message, tag=owner.tag) if isinstance(message, PacketOut) else message
+
+
+def _owners(mine: Sequence[Held], switch: str, message: object) -> list[Held]:
+    """Return the packets held that a message may be about, the likeliest first."""
+    if not isinstance(message, FlowMod | PacketOut):
+        return []
+    if message.buffer_id != NO_BUFFER:
+        return [each for each in mine if (each.buffer_id, each.switch) == (message.buffer_id, switch)]
+    if isinstance(message, FlowMod) or not message.data:
+        return []
+    if message.tag:
+        return [each for each in mine if each.tag == message.tag]
+    same = [each for each in mine if each.data == message.data]
+    return same or rewritten(mine, message.data)
+
+
+def rewritten(mine: Iterable[Held], data: bytes) -> list[Held]:
+    """Return the packets that a frame is a version of, those first that have the same addresses."""
+    core = _core(data)
+    if core is None:
+        return []
+    ends = _ends(data)
+    alike = [each for each in mine if _core(each.data) == core]
+    return sorted(alike, key=lambda each: _ends(each.data) != ends)
+
+
+def _read(data: bytes) -> Ethernet | None:
+    try:
+        return parse(data)
+    except PenstockError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _core(data: bytes) -> tuple[Any, ...] | None:
+    """Return what stays the same of a packet whatever a router, a gateway or a load balancer does to it."""
+    packet = _read(data)
+    match None if packet is None else packet.payload:
+        case None:
+            return None
+        case ARP(op, _, asker, _, asked):
+            return ("arp", op, asker, asked)
+        case IPv4() as ip:
+            return ("ip", ip.identification, ip.offset, ip.protocol, _content(ip.payload))
+        case IPv6() as ip:
+            return ("ipv6", ip.protocol, _content(ip.payload))
+        case payload:
+            assert packet is not None
+            return (packet.ethertype, payload)
+
+
+def _content(payload: Any) -> Any:
+    match payload:
+        case UDP(_, _, content):
+            return ("udp", content)
+        case TCP(_, _, number, confirmed, flags, _, content):
+            return ("tcp", number, confirmed, flags, content)
+        case ICMPv6(kind, code, content):
+            return (kind, code, content)
+    return payload
+
+
+@lru_cache(maxsize=4096)
+def _ends(data: bytes) -> tuple[int, ...]:
+    packet = _read(data)
+    match None if packet is None else packet.payload:
+        case IPv4(a, b) | IPv6(a, b):
+            return (a, b)
+    return ()
+
+
+class Ledger:
+    """What a controller outside of the model was handed lately: its messages come one by one."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most = most
+        self._handed: list[Held] = []
+        self._sent_on: list[Held] = []
+
+    def hand_over(self, switch: str, message: OpenFlowMessage) -> None:
+        """Remember a packet that the controller is given."""
+        packet = held(switch, message)
+        if packet is not None:
+            self._handed = [*self._handed[-self._most + 1 :], packet]
+
+    def take_back(self, switch: str, message: OpenFlowMessage) -> OpenFlowMessage:
+        """Return a message of the controller's with the name of the packet in it, where that is known.
+
+        What it sends once more is a copy of what it sent last.
+        """
+        for source in (self._handed[::-1], self._sent_on[::-1]):
+            owners = _owners(source, switch, message)
+            if owners:
+                owner = owners[0]
+                self._handed = [each for each in self._handed if each != owner]
+                others = (each for each in self._sent_on if each != owner)
+                self._sent_on = [*others, owner][-self._most :]
+                return _with_name(message, owner)
+        return message

@@ -1,0 +1,50 @@
+"""Running code of the user's: whatever it raises is told in one sentence with its file and line."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from penstock.errors import PenstockError
+from penstock.results import nearest
+
+T = TypeVar("T")
+
+_HERE: Final = Path(__file__).resolve().parent
+_LIBRARIES: Final = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+
+
+def run_users(what: str, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Call a user's function; what it raises becomes a sentence that begins with `what`."""
+    try:
+        return function(*arguments, **options)
+    except PenstockError:
+        raise
+    except Exception as error:
+        raise PenstockError(f"{what} raised {explained(error)}.") from error
+
+
+def explained(error: BaseException) -> str:
+    """Return an exception as a phrase: its kind, what it says, and the file and line it came from."""
+    said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split()).rstrip(".")
+    where = place_of(error)
+    return f"{type(error).__name__}{f': {said}' if said else ''}{f' at {where}' if where else ''}"
+
+
+def place_of(error: BaseException) -> str:
+    """Return where an exception came from in the user's own code, `app.py:12`; empty if nowhere."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{nearest(Path(error.filename))}:{error.lineno}"
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
+    return f"{nearest(Path(own[-1].filename))}:{own[-1].lineno}" if own else ""
+
+
+def _is_users(file: str) -> bool:
+    """Tell whether a file is neither Penstock's, nor Python's, nor an installed library's."""
+    path = Path(file)
+    if file.startswith("<"):
+        return False
+    return not path.is_relative_to(_HERE) and not any(path.is_relative_to(each) for each in _LIBRARIES)

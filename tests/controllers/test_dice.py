@@ -1,0 +1,101 @@
+"""Dice that can be decided, and what a program does outside of its memory."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.controllers.osken.dice import MOST, Dice
+from penstock.controllers.outside import Settings, watching
+
+
+def rolled(draw, limit: int = 200) -> list[object]:
+    """Return what can be drawn if every roll is decided in every way."""
+    dice, found, waiting = Dice(), [], [()]
+    while waiting and len(found) < limit:
+        decided = waiting.pop()
+        dice.seed(0)
+        dice.lay_out(decided)
+        drawn = draw(dice)
+        if len(dice.rolls) > len(decided):
+            waiting += [(*decided, k) for k in range(dice.rolls[len(decided)].outcomes)]
+        else:
+            found.append(drawn)
+    return found
+
+
+def test_small_rolls_have_every_outcome_once():
+    assert sorted(rolled(lambda dice: dice.choice("abc"))) == ["a", "b", "c"]
+    assert sorted(rolled(lambda dice: dice.randint(1, 6))) == [1, 2, 3, 4, 5, 6]
+    assert sorted(rolled(lambda dice: (dice.getrandbits(1), dice.randrange(3)))) == sorted(
+        itertools.product(range(2), range(3))
+    )
+
+    def shuffled(dice: Dice) -> tuple[int, ...]:
+        items = [1, 2, 3]
+        dice.shuffle(items)
+        return tuple(items)
+
+    assert sorted(rolled(shuffled)) == sorted(itertools.permutations([1, 2, 3]))
+
+
+def test_of_large_rolls_both_ends_are_tried_and_it_is_known_that_there_are_more():
+    found = rolled(lambda dice: dice.randrange(1000))
+    assert {0, 999} <= set(found)
+    assert len(found) == MOST
+    dice = Dice()
+    dice.randrange(1000)
+    dice.random()
+    assert [roll.complete for roll in dice.rolls] == [False, False]
+
+
+def test_what_is_done_outside_is_told_with_where(tmp_path: Path):
+    told: dict[str, str] = {}
+    with watching(lambda what, where: told.setdefault(what, where) and None):
+        (tmp_path / "file").write_text("x")
+        subprocess.run([sys.executable, "-c", ""], check=True)
+    (tmp_path / "later").mkdir()
+    assert set(told) == {"files", "other processes"}
+    assert told["files"].startswith("test_dice.py:")
+
+
+def test_reading_is_not_told(tmp_path: Path):
+    (tmp_path / "file").write_text("x")
+    told: list[str] = []
+    with watching(lambda what, _: told.append(what)):
+        assert (tmp_path / "file").read_text() == "x"
+    assert told == []
+
+
+def test_compiled_code_that_an_import_writes_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "met_late.py").write_text("import pathlib\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled"))
+    told: list[str] = []
+    with watching(lambda what, _: told.append(what)):
+        importlib.import_module("met_late")
+    assert list((tmp_path / "compiled").rglob("met_late*.pyc"))
+    assert told == []
+
+
+def test_what_a_module_does_when_it_is_imported_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "writes_at_once.py").write_text(f"open({str(tmp_path / 'file')!r}, 'w').close()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    told: list[str] = []
+    with watching(lambda _, where: told.append(where)):
+        importlib.import_module("writes_at_once")
+    assert told == ["writes_at_once.py:1"]
+
+
+def test_pythons_settings_are_put_back():
+    before = Settings.read()
+    sys.setrecursionlimit(before[0] + 11)
+    assert Settings.read() != before
+    Settings.write(before)
+    assert Settings.read() == before

@@ -1,0 +1,78 @@
+"""Steps that a search remembers, made again: what was left out of a program's state comes to light."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.soundness import state_places
+from tests.soundness.judging import by_check, by_verify
+from tests.soundness.programs import Program
+
+from penstock.controllers.osken.determinism import Surroundings
+from penstock.controllers.osken.loading import Loaded
+from penstock.controllers.surface import Surface
+from penstock.explore.reexecution import MOST_STEPS, Remembered, made_again
+from penstock.world.component import Send, Step
+
+PROGRAMS = {each.name: each for each in state_places.programs()}
+
+
+def steps(*outcomes: Step, again: Step | None = None) -> list[Remembered]:
+    """Return remembered steps that come out as they did, or otherwise."""
+    return [
+        Remembered("c0", f"step {n}", lambda n=n: again or outcomes[n], outcomes[n])
+        for n in range(len(outcomes))
+    ]
+
+
+def test_steps_that_come_out_the_same_leave_no_reservation():
+    assert made_again(steps(Step(1), Step(2, (Send("s1", "hello"),))), 1.0) == []
+
+
+@pytest.mark.parametrize(
+    ("again", "how"),
+    [
+        (Step(1, (Send("s1", "bye"),)), "sent [bye] instead of nothing"),
+        (Step(2), "came to another state"),
+    ],
+)
+def test_a_step_that_comes_out_otherwise_is_told_with_what_differs(again: Step, how: str):
+    (reservation,) = made_again(steps(Step(1), again=again), 1.0)
+    assert how in reservation.sentence
+    assert "step 0" in reservation.sentence
+
+
+def test_of_very_many_steps_some_are_made_again_evenly_spread():
+    made: list[int] = []
+
+    def make(number: int) -> Step:
+        made.append(number)
+        return Step(0)
+
+    many = [Remembered("c0", "", lambda n=n: make(n), Step(0)) for n in range(10 * MOST_STEPS)]
+    assert made_again(many, 1000.0) == []
+    assert len(set(made)) == MOST_STEPS
+    assert max(made) - min(made) > 9.9 * MOST_STEPS
+
+
+MUTANTS = [
+    (Loaded, "namespaces", [], "osken_global_bug"),
+    (Loaded, "namespaces", [], "osken_other_class_safe"),
+    (Loaded, "namespaces", [], "osken_counter_bug"),
+    (Surroundings, "roots", [], "osken_environ_bug"),
+    (Surroundings, "roots", [], "native_environ_safe"),
+]
+
+
+@pytest.mark.parametrize(("home", "name", "left", "program"), MUTANTS)
+@pytest.mark.parametrize("judge", [by_check, by_verify])
+def test_a_root_that_is_left_out_of_the_state_is_noticed(
+    home: type, name: str, left: list[object], program: str, judge: object, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr(home, name, lambda _self: left)
+    monkeypatch.setattr(Surface, "changed", lambda _self: ([], []))
+    given: Program = PROGRAMS[program]
+    judged = judge(given, tmp_path)
+    assert judged.word == "bounded", judged
+    assert any("Penstock does not see" in reason for reason in judged.reasons)

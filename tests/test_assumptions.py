@@ -1,0 +1,33 @@
+"""What a search takes for granted is said, with what would cover it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.assumptions import assumptions_of_search
+from penstock.scenario import Scenario
+
+HUB = Path(__file__).parents[1] / "examples" / "controllers"
+
+
+def told(**fields: object) -> str:
+    scenario = Scenario(folder=HUB, controller={"native": "hub.py:Hub"}, **fields)  # type: ignore[arg-type]
+    return "\n".join(assumptions_of_search(scenario.build()))
+
+
+def test_faults_without_a_budget_are_named_with_their_fields() -> None:
+    text = told(faults={"link_failures": 2})
+    assert "switches fail (switch_failures)" in text and "links fail (link_failures)" not in text
+    assert "It happens at most 2 times that links fail: link_failures in [faults]." in text
+
+
+def test_hosts_that_find_out_what_to_send_have_limits() -> None:
+    text = told(hosts={"h1": {"count": 3}, "h2": {"spoofs": True}})
+    assert "A host sends at most 3 packets: count in [hosts.NAME]." in text
+    assert "fragments" in text and "spoofs in [hosts.NAME]" in text
+    assert "fragments" not in told(hosts={"h1": {"kind": "ping", "to": "h2"}, "h2": {"kind": "server"}})
+
+
+def test_counters_and_the_order_of_messages() -> None:
+    assert "counters in [switches]" in told() and "between-barriers" in told()
+    assert "counters" not in told(switches={"counters": True})
