@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import itertools
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -81,6 +83,28 @@ def test_compiled_code_that_an_import_writes_is_not_told(tmp_path: Path, monkeyp
     with watching(lambda what, _: told.append(what)):
         importlib.import_module("met_late")
     assert list((tmp_path / "compiled").rglob("met_late*.pyc"))
+    assert told == []
+
+
+class WritingLoader(importlib.machinery.SourceFileLoader):
+    """A loader that writes something of its own, as that of pytest does."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        Path(self.path).with_suffix(".compiled").write_text("x")
+        super().exec_module(module)
+
+
+def test_what_a_loader_writes_is_not_told(tmp_path: Path):
+    (tmp_path / "loaded.py").write_text("x = 1\n")
+    finder = importlib.machinery.FileFinder(str(tmp_path), (WritingLoader, [".py"]))
+    told: list[str] = []
+    sys.meta_path.insert(0, SimpleNamespace(find_spec=lambda name, *_: finder.find_spec(name)))
+    try:
+        with watching(lambda what, _: told.append(what)):
+            assert importlib.import_module("loaded").x == 1
+    finally:
+        del sys.meta_path[0]
+    assert (tmp_path / "loaded.compiled").exists()
     assert told == []
 
 

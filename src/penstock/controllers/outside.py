@@ -80,8 +80,7 @@ _UNTOLD: Final = (
 _CHANGING: Final = ("/proc/", "/sys/", "/dev/random", "/dev/urandom")
 """Files whose contents change by themselves, so that reading them is noticed too."""
 
-_IMPORTING: Final = "<frozen importlib._bootstrap_external>"
-"""Python's own code for imports, which writes what it compiles, and makes folders for that."""
+_IMPORTS: Final = "<frozen importlib."
 
 _PENSTOCK: Final = str(Path(__file__).resolve().parent.parent) + os.sep
 
@@ -124,8 +123,21 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if what is None and not (event == "open" and _is_written(*arguments)):
         return
     frame = sys._getframe(1)
-    if frame.f_code.co_filename != _IMPORTING:
+    if not _is_importing(frame):
         _tell(what or _FILES, frame)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Tell whether it is an import that does something, and not the code that is imported.
+
+    A module's first import writes it compiled, in a folder that may be made for it; so do other loaders than
+    Python's, such as that of pytest.
+    """
+    while frame is not None and frame.f_code.co_name != "<module>":
+        if frame.f_code.co_filename.startswith(_IMPORTS):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_written(path: Any, mode: Any, flags: Any) -> bool:

@@ -151,7 +151,8 @@ class Search:
         self.outcome = Outcome()
         self.parents: dict[int, int] = {}
         self._started = time.monotonic()
-        self._period = _FIRST_PERIOD
+        self._period = self._counting = _FIRST_PERIOD
+        self._countdown = self._to_count = 1
         self._progress = progress
         self._successors = successors
         self._checked: list[tuple[int, Property, set[Hashable]]] = [
@@ -201,26 +202,36 @@ class Search:
     def pause(self) -> int:
         """Look at the clock and the limits; return after how many states to do so again.
 
-        A state takes microseconds to expand, or seconds: it depends on the program.
+        A state takes microseconds to expand, or seconds: it depends on the program.  The number of states is
+        looked at after certain numbers of them only, so that a bound on it has a search end at the same state
+        on every machine.
         """
         before = self.outcome.seconds
-        self.tick()
+        self._to_count -= self._countdown
+        counts = self._to_count <= 0
+        self.tick(counts=counts)
         if self.outcome.seconds - before > _BETWEEN:
             self._period = max(1, self._period // 4)
         else:
             self._period = min(PERIOD, self._period * 2)
-        limit = self.bounds.states
-        return self._period if limit is None else max(1, min(self._period, limit - self.outcome.states))
+        if counts:
+            limit = self.bounds.states
+            self._counting = min(PERIOD, self._counting * 2)
+            self._to_count = (
+                self._counting if limit is None else max(1, min(self._counting, limit - self.outcome.states))
+            )
+        self._countdown = min(self._period, self._to_count)
+        return self._countdown
 
-    def tick(self) -> None:
-        """Look at the clock and the limits; called every so often."""
+    def tick(self, *, counts: bool = True) -> None:
+        """Look at the clock and the limits, at the number of states only where that `counts`."""
         outcome, bounds = self.outcome, self.bounds
         outcome.seconds = time.monotonic() - self._started
         outcome.states = len(self.parents)
         if self._progress is not None:
             outcome.exercised = self._exercised()
             self._progress(outcome)
-        if bounds.states is not None and outcome.states >= bounds.states:
+        if counts and bounds.states is not None and outcome.states >= bounds.states:
             raise Stop(stopping.states(bounds.states))
         if bounds.seconds is not None and outcome.seconds >= bounds.seconds:
             raise Stop(stopping.seconds(bounds.seconds))

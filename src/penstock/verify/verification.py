@@ -249,9 +249,9 @@ class _MergedSearch(Search):
         """Have progress reported."""
         self._progress = progress
 
-    def tick(self) -> None:
+    def tick(self, *, counts: bool = True) -> None:
         """Look at the limits, also at how many states the program has: they may be without bound."""
-        super().tick()
+        super().tick(counts=counts)
         look_at_programs(self._experience)
 
     def plain(self) -> Plain:
@@ -274,7 +274,7 @@ class _MergedSearch(Search):
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + _PAUSE
-            self.tick()
+            self.tick(counts=False)
 
     def begin(self) -> tuple[int, int]:
         """Return the first state, eager steps taken, twice: it is its own key."""
