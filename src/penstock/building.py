@@ -110,10 +110,16 @@ class Building:
 
     searches = True
     """Whether a search goes through it, rather than one run."""
+    watches = True
+    """Whether, then, it is watched that the program's state is complete."""
 
     def __init__(self, scenario: Scenario, *, asked: bool) -> None:
         self._scenario = scenario
         self._asked = asked
+
+    def alone(self) -> Component:
+        """Return the controller, without a network."""
+        return self.program(self._with_places(self._topology()), self._asked_version, followed=False)
 
     def built(self) -> Built:
         """Return the network where the search starts."""
@@ -234,7 +240,7 @@ class Building:
         names = tuple(switch.name for switch in drawing.switches)
         if isinstance(given, Controller):
             return NativeController(
-                given, names, name, version=version, followed=followed, watched=self.searches
+                given, names, name, version=version, followed=followed, watched=self.searches and self.watches
             )
         if not isinstance(given, Mapping):
             return given
@@ -250,7 +256,7 @@ class Building:
                 name,
                 version=version,
                 followed=followed,
-                watched=self.searches,
+                watched=self.searches and self.watches,
                 surroundings=surroundings,
             )
         if "cmd" in options or self._scenario.controllers:
@@ -278,7 +284,7 @@ class Building:
             **details,
             timers=TIMERS if patient else given.timers,
             options=given.options,
-            watched=self.searches,
+            watched=self.searches and self.watches,
             patient=patient,
         )
 

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from penstock import stopping
+from penstock import afresh, stopping
 from penstock.assumptions import assumptions_of_search
 from penstock.building import Built, begun, joined
 from penstock.controllers import origins, watched
@@ -385,7 +385,9 @@ def _report(
     report.assumptions = assumptions_of_search(built)
     for violation in outcome.violations:
         records, confirmed = retake(built, violation)
-        if not confirmed:
+        if confirmed:
+            outcome.reservations += afresh.reservations_about(scenario, built, records)
+        else:
             outcome.reservations += watched.reservations(built.network.components)
         confirmed = confirmed and not outcome.reservations
         found = Finding(violation.property, violation.message, records, confirmed)

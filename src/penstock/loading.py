@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -55,6 +57,24 @@ def load_file(path: Path, what: str) -> ModuleType:
     finally:
         sys.path.remove(str(path.parent))
     return module
+
+
+@contextmanager
+def loading_anew() -> Iterator[None]:
+    """Have files run again that were run before, inside this block, and the modules beside them."""
+    from penstock.symbolic.code.in_place import with_neighbours
+
+    files = [module for module in sys.modules.values() if is_user_file(module)]
+    own = {module.__name__: module for module in with_neighbours(files)}
+    before = {name: sys.modules.pop(name) for name in own if name in sys.modules}
+    known = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - known:
+            if is_user_file(sys.modules[name]) or name in before:
+                del sys.modules[name]
+        sys.modules.update(before)
 
 
 def is_user_file(module: ModuleType) -> bool:

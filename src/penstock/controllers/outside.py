@@ -178,6 +178,16 @@ def place_of(frame: FrameType | None) -> str:
     return first
 
 
+def is_library_import(frame: FrameType | None) -> bool:
+    """Tell whether a library does something because it is imported, which it does once for all programs."""
+    while frame is not None and frame.f_code.co_filename.startswith(("<", _PENSTOCK, *_LIBRARIES)):
+        code = frame.f_code
+        if code.co_name == "<module>" and code.co_filename.startswith(_LIBRARIES):
+            return True
+        frame = frame.f_back
+    return False
+
+
 _LIBRARIES: Final = tuple(
     {str(Path(os.__file__).parent) + os.sep, *(f"{path}{os.sep}" for path in sys.path if "-packages" in path)}
 )

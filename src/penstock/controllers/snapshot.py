@@ -32,9 +32,8 @@ import decimal
 import enum
 import fractions
 import functools
+import os
 import random
-import re
-import struct
 import sys
 import types
 import uuid
@@ -56,6 +55,7 @@ from penstock.controllers.contents import (
     parts_of,
     same_dict,
 )
+from penstock.symbolic.code.in_place import identity_of
 
 _ATOMS: Final = frozenset(
     {int, str, bytes, float, bool, complex, type(None), range, type(Ellipsis), type(NotImplemented)}
@@ -79,12 +79,7 @@ _FIXED: Final = (
     types.GenericAlias,
     types.UnionType,
     ContextVar,
-    property,
-    staticmethod,
-    classmethod,
-    re.Pattern,
     *(C_FIELD, TUPLE_FIELD),
-    struct.Struct,
     random.SystemRandom,
     type(functools.lru_cache(repr)),
 )
@@ -409,6 +404,9 @@ class Walk:
             texts = [self.constant(item) for item in value]
             known = [text for text in texts if text is not None]
             return f"({','.join(known)})" if len(known) == len(texts) else None
+        if (leads_to := IMMUTABLE.get(type(value))) is not None:
+            parts = self.constant(tuple(leads_to(value)))
+            return None if parts is None else f"{type(value).__name__}:{parts}"
         return None
 
     def _is_plain(self, function: types.FunctionType) -> bool:
@@ -626,7 +624,13 @@ def _view(parts: Callable[[Any], Iterable[Any]]) -> Treatment:
 
 
 def _read_function(value: types.FunctionType) -> tuple[Any, ...]:
-    return value.__defaults__, value.__kwdefaults__, dict(value.__dict__), *(value.__closure__ or ())
+    held = value.__defaults__, value.__kwdefaults__, dict(value.__dict__), value.__code__
+    return *held, *(value.__closure__ or ())
+
+
+def _is_same_code(one: types.CodeType, other: types.CodeType) -> bool:
+    """Tell whether two codes are one function's, one of them perhaps rewritten to be followed."""
+    return one is other or _code_text(one) == _code_text(other)
 
 
 def _same_function(value: types.FunctionType, content: tuple[Any, ...]) -> bool:
@@ -634,10 +638,13 @@ def _same_function(value: types.FunctionType, content: tuple[Any, ...]) -> bool:
         value.__defaults__ is content[0]
         and value.__kwdefaults__ is content[1]
         and same_dict(value.__dict__, content[2])
+        and _is_same_code(value.__code__, content[3])
     )
 
 
 def _write_back_function(value: types.FunctionType, content: tuple[Any, ...]) -> None:
+    if not _is_same_code(value.__code__, content[3]):
+        value.__code__ = content[3]
     value.__defaults__, value.__kwdefaults__ = content[:2]
     value.__dict__.clear()
     value.__dict__.update(content[2])
@@ -649,7 +656,7 @@ def _lay_function(value: Any, content: tuple[Any, ...], constant: Callable[[Any]
 
 
 FUNCTION: Final = Part(_read_function, _same_function, _write_back_function, _lay_function)
-"""A function's default values, attributes and cells."""
+"""A function's code, default values, attributes and cells."""
 
 _write_function: Final = _mutable((FUNCTION,), "function")
 
@@ -676,8 +683,32 @@ def _atom_text(value: Any) -> str:
 
 
 def _fixed_text(value: Any) -> str:
+    """Return a text that no other fixed thing has: things of one name may be of different modules."""
+    home = getattr(value, "__module__", None)
     if isinstance(value, enum.Enum):
-        return f"fixed:{type(value).__qualname__}.{value.name}"
+        return f"fixed:{home}.{type(value).__qualname__}.{value.name}"
+    if isinstance(value, types.FunctionType):
+        return f"fixed:function:{home}.{value.__qualname__}:{_code_text(value.__code__)}"
+    if isinstance(value, types.CodeType):
+        return f"fixed:code:{_code_text(value)}"
+    if isinstance(value, types.GenericAlias | types.UnionType):
+        return f"fixed:{value!r}"
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     name = name or getattr(value, "name", "")
-    return f"fixed:{type(value).__name__}:{name}"
+    return f"fixed:{type(value).__name__}:{home}.{name}"
+
+
+_CODES: Final[dict[int, tuple[types.CodeType, str]]] = {}
+"""Code objects and their texts, by the identities that they have as long as they are kept here."""
+
+
+def _code_text(code: types.CodeType) -> str:
+    """Return a text that no other function's code has, also if it has the same name or no file."""
+    known = _CODES.get(id(code))
+    if known is None:
+        text = f"{code.co_filename}:{identity_of(code)}"
+        if not os.path.isfile(code.co_filename):
+            inner = (_code_text(each) if isinstance(each, types.CodeType) else each for each in code.co_consts)
+            text += f":{code.co_code!r}:{code.co_names}:{tuple(inner)!r}"
+        known = _CODES[id(code)] = (code, text)
+    return known[1]
