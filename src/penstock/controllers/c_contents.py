@@ -334,7 +334,9 @@ IMMUTABLE: Final[Mapping[type, Callable[[Any], Iterable[Any]]]] = {
 """Types whose objects cannot be changed themselves, and what they lead to."""
 
 
-_COPIED: Final = frozenset({"__module__", "__name__", "__qualname__", "__doc__", "__wrapped__", "__annotations__"})
+_COPIED: Final = frozenset(
+    {"__module__", "__name__", "__qualname__", "__doc__", "__wrapped__", "__annotations__"}
+)
 """What a method that is wrapped has of the function inside."""
 
 

@@ -90,7 +90,14 @@ _MARKS: Final = frozenset({"callers", "__wrapped__"})
 Fixed = Callable[[type], bool]
 Treatment = Callable[["Walk", Any], None]
 
-Entry = tuple[Any, tuple[Part, ...], tuple[Any, ...], tuple[str, ...] | None, tuple[Any, ...]]
+
+class Parts(tuple[Part, ...]):
+    """The parts that objects are made of, and their class, if it is of a kind that they can be given."""
+
+    kind: type | None = None
+
+
+Entry = tuple[Any, Parts, tuple[Any, ...], tuple[str, ...] | None, tuple[Any, ...]]
 """An object, its parts, their contents, its text with gaps, and what fills the gaps.
 
 There is no text where its order depends on what mutable members hold at the moment.
@@ -242,7 +249,7 @@ class Heap:
         if not parts:
             return Walk.write_opaque
         label = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-        write = _mutable(parts, label)
+        write = _mutable(_of_class(parts, kind), label)
         if own is None and (hidden := hidden_base(kind)) is not None:
             write = _partly_seen(write, hidden)
         return write if self.local(kind) is None else _with_class(write)
@@ -345,6 +352,9 @@ def _named_members(where: str, content: Any) -> Iterable[tuple[str, Any]]:
 
 def _write(entry: Entry) -> None:
     value, parts, contents, _, _ = entry
+    if parts.kind is not None and type(value) is not parts.kind:
+        # A program may have made it an object of another class.
+        object.__setattr__(value, "__class__", parts.kind)
     for part, content in zip(parts, contents, strict=True):
         part.write(value, content)
 
@@ -397,7 +407,7 @@ class Walk:
         if treatment is Walk.write_class:
             return _fixed_text(value) if self.local(value) is None else None
         if treatment is Walk.write_function:
-            return _fixed_text(value) if self._is_plain(value) else None
+            return self._plain_text(value) if self._is_plain(value) else None
         if treatment is Walk.write_builtin:
             return _fixed_text(value) if isinstance(value.__self__, _HOMES) else None
         if treatment is Walk.write_tuple:
@@ -416,6 +426,11 @@ class Walk:
         if function.__dict__ and not function.__dict__.keys() <= _MARKS:
             return False
         return all(self.constant(value) is not None for value in function.__defaults__ or ())
+
+    def _plain_text(self, function: types.FunctionType) -> str:
+        """Return the text of a function that holds nothing but default values, which cannot change."""
+        defaults = function.__defaults__
+        return _fixed_text(function) + (f"({self.constant(defaults)})" if defaults else "")
 
     # Treatments.
 
@@ -494,11 +509,13 @@ class Walk:
 
     def write_function(self, value: types.FunctionType) -> None:
         """Write a function with what it closes over, its default values and its attributes."""
-        self.out.append(_fixed_text(value))
-        if not self._is_plain(value):
+        if self._is_plain(value):
+            self.out.append(self._plain_text(value))
+        else:
+            self.out.append(_fixed_text(value))
             _write_function(self, value)
 
-    def read(self, value: Any, parts: tuple[Part, ...], label: str) -> Entry:
+    def read(self, value: Any, parts: Parts, label: str) -> Entry:
         """Return the entry of an object as it is now."""
         contents = tuple([part.read(value) for part in parts])
         pieces: list[str] = [f"<{label}"]
@@ -550,7 +567,18 @@ class Walk:
         return "".join(trial.out)
 
 
-def _mutable(parts: tuple[Part, ...], label: str) -> Treatment:
+def _of_class(parts: Iterable[Part], kind: type) -> Parts:
+    """Return the parts of the objects of a class."""
+    made = Parts(parts)
+    made.kind = kind if kind.__flags__ & _MADE_BY_STATEMENT else None
+    return made
+
+
+_MADE_BY_STATEMENT: Final = 1 << 9
+"""The flag of classes that were not written in C."""
+
+
+def _mutable(parts: Parts, label: str) -> Treatment:
     """Return the treatment of objects made of parts: written by their last entry where that still holds.
 
     This is where a walk spends its time, hence one function without calls that could be avoided.
@@ -571,7 +599,11 @@ def _mutable(parts: tuple[Part, ...], label: str) -> Treatment:
             return
         numbers[key] = len(numbers)
         entry = walk.known.get(key)
-        if entry is None or not (is_same(value, entry[2]) if others else first(value, entry[2][0])):
+        if (
+            entry is None
+            or entry[1] is not parts
+            or not (is_same(value, entry[2]) if others else first(value, entry[2][0]))
+        ):
             entry = walk.read(value, parts, label)
         walk.met[key] = entry
         _, _, _, pieces, gaps = entry
@@ -623,8 +655,12 @@ def _view(parts: Callable[[Any], Iterable[Any]]) -> Treatment:
     return write
 
 
+_NAMES_OF_FUNCTION: Final = ("__name__", "__qualname__", "__doc__")
+
+
 def _read_function(value: types.FunctionType) -> tuple[Any, ...]:
-    held = value.__defaults__, value.__kwdefaults__, dict(value.__dict__), value.__code__
+    names = tuple([getattr(value, name) for name in _NAMES_OF_FUNCTION])
+    held = value.__defaults__, value.__kwdefaults__, dict(value.__dict__), value.__code__, names
     return *held, *(value.__closure__ or ())
 
 
@@ -639,12 +675,17 @@ def _same_function(value: types.FunctionType, content: tuple[Any, ...]) -> bool:
         and value.__kwdefaults__ is content[1]
         and same_dict(value.__dict__, content[2])
         and _is_same_code(value.__code__, content[3])
+        and all(
+            getattr(value, name) is held for name, held in zip(_NAMES_OF_FUNCTION, content[4], strict=True)
+        )
     )
 
 
 def _write_back_function(value: types.FunctionType, content: tuple[Any, ...]) -> None:
     if not _is_same_code(value.__code__, content[3]):
         value.__code__ = content[3]
+    for name, held in zip(_NAMES_OF_FUNCTION, content[4], strict=True):
+        setattr(value, name, held)
     value.__defaults__, value.__kwdefaults__ = content[:2]
     value.__dict__.clear()
     value.__dict__.update(content[2])
@@ -658,7 +699,7 @@ def _lay_function(value: Any, content: tuple[Any, ...], constant: Callable[[Any]
 FUNCTION: Final = Part(_read_function, _same_function, _write_back_function, _lay_function)
 """A function's code, default values, attributes and cells."""
 
-_write_function: Final = _mutable((FUNCTION,), "function")
+_write_function: Final = _mutable(Parts((FUNCTION,)), "function")
 
 _HOMES: Final = (types.ModuleType, type, type(None))
 """What functions written in C belong to, where they are not methods of an object."""
@@ -673,8 +714,8 @@ _OWN: Final[Mapping[type, Treatment]] = {
     types.MethodWrapperType: Walk.write_builtin,
     weakref.ProxyType: Walk.write_proxy,
     weakref.CallableProxyType: Walk.write_proxy,
-    Namespace: _mutable((NAMESPACE,), "namespace"),
-    Variables: _mutable((VARIABLES,), "variables"),
+    Namespace: _mutable(Parts((NAMESPACE,)), "namespace"),
+    Variables: _mutable(Parts((VARIABLES,)), "variables"),
 }
 
 
@@ -708,7 +749,9 @@ def _code_text(code: types.CodeType) -> str:
     if known is None:
         text = f"{code.co_filename}:{identity_of(code)}"
         if not os.path.isfile(code.co_filename):
-            inner = (_code_text(each) if isinstance(each, types.CodeType) else each for each in code.co_consts)
+            inner = (
+                _code_text(each) if isinstance(each, types.CodeType) else each for each in code.co_consts
+            )
             text += f":{code.co_code!r}:{code.co_names}:{tuple(inner)!r}"
         known = _CODES[id(code)] = (code, text)
     return known[1]

@@ -48,7 +48,7 @@ _CACHES: Final = frozenset(
             "warnings._filters_mutated",
             "builtins._",
         ),
-        *("os.environ", "os.environb", "sys.flags", "re._cache", "re._cache2"),
+        *("os.environ", "os.environb", "sys.flags", "re._cache", "re._cache2", "linecache.cache"),
         *("threading._active", "threading._limbo", "threading._shutdown_locks", "threading._dangling"),
     }
 )
