@@ -90,7 +90,7 @@ def _kinds(events: Iterable[Event]) -> list[str]:
 
 def _reserved(controller: str, record: Record) -> Reservation:
     return Reservation(
-        f"The program keeps state that Penstock does not see: loaded anew, {controller} did something else when "
-        f"the same happened to it ({record.transition}).",
+        f"The program keeps state that Penstock does not see: loaded anew, {controller} did something else "
+        f"when the same happened to it ({record.transition}).",
         "Keep all state in memory that Penstock saves: attributes, lists, dictionaries.",
     )

@@ -197,6 +197,7 @@ class NativeController:
         """The handlers that the program's class does not have."""
         self._surroundings = surroundings or Surroundings(Hub(), _LINES)
         self._hub = self._surroundings.hub
+        self._hub.alone = True
         self._adopted: list[Any] = []
         # What is drawn while the program is made is never decided.
         self._rolled: dict[Roll, bool] = dict.fromkeys(self._surroundings.dice.rolls, False)
@@ -265,6 +266,7 @@ class NativeController:
         return (
             *reservations.unsaved(self._unsaved),
             *reservations.unseen(self._opaque, self._opaque),
+            *reservations.lifetimes(self.sources()),
             *reservations.outside({**self._surroundings.noticed, **self._left_waiting}),
             *reservations.chance(self._rolled),
             *reservations.clock(read=self._hub.agenda.clock_read),

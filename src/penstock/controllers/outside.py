@@ -226,15 +226,21 @@ class Settings:
             gc.get_threshold(),
             gc.isenabled(),
             socket.getdefaulttimeout(),
+            sys.getdlopenflags(),
+            sys.get_coroutine_origin_tracking_depth(),
+            threading.stack_size(),
         )
 
     @staticmethod
     def write(settings: tuple[Any, ...]) -> None:
         """Set Python as it was."""
-        limit, interval, digits, threshold, collects, timeout = settings
+        limit, interval, digits, threshold, collects, timeout, flags, depth, stack = settings
         sys.setrecursionlimit(limit)
         sys.setswitchinterval(interval)
         sys.set_int_max_str_digits(digits)
         gc.set_threshold(*threshold)
         (gc.enable if collects else gc.disable)()
         socket.setdefaulttimeout(timeout)
+        sys.setdlopenflags(flags)
+        sys.set_coroutine_origin_tracking_depth(depth)
+        threading.stack_size(stack)

@@ -32,7 +32,6 @@ import decimal
 import enum
 import fractions
 import functools
-import os
 import random
 import sys
 import types
@@ -41,6 +40,7 @@ import weakref
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextvars import ContextVar
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
 from penstock.controllers.c_contents import C_FIELD, IMMUTABLE, TUPLE_FIELD, c_part
@@ -182,10 +182,12 @@ class Heap:
     def take(self) -> Snapshot:
         """Return a snapshot of the program as it is."""
         walk = Walk(self._treatments, self._known, self.local)
+        walk.weak = []
         for root in self.roots:
             # A function among the roots is one that is known to change, plain as it may look.
             (_write_function if type(root) is types.FunctionType else Walk.emit)(walk, root)
             walk.out.append("\0")
+        walk.write_weakly_held(self._own)
         text = "".join(walk.out).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=16).digest()
         snapshot = Snapshot(digest, tuple(walk.met.values()), tuple(walk.notes), frozenset(walk.opaque))
@@ -362,7 +364,7 @@ def _write(entry: Entry) -> None:
 class Walk:
     """One walk over an object graph: gathers entries and writes the canonical text."""
 
-    __slots__ = ("known", "local", "met", "notes", "numbers", "opaque", "out", "treatments")
+    __slots__ = ("known", "local", "met", "notes", "numbers", "opaque", "out", "treatments", "weak")
 
     def __init__(
         self,
@@ -383,6 +385,19 @@ class Walk:
         """The last entries of objects, by their identities."""
         self.treatments = treatments
         self.local = local
+        self.weak: list[Any] | None = None
+        """What weak references lead to, to be written when all else is; None: it is written at once."""
+
+    def write_weakly_held(self, own: Container[str]) -> None:
+        """Write what weak references lead to; note objects of the program's that nothing else holds.
+
+        Python would have them gone by now, and only earlier states that are kept hold them.
+        """
+        waiting, self.weak = self.weak or [], None
+        for value in waiting:
+            if id(value) not in self.numbers and type(value).__module__ in own:
+                self.opaque.add(f"{type(value).__module__}.{type(value).__qualname__}")
+            self.emit(value)
 
     def emit(self, value: Any) -> None:
         """Write the text of a value, and note the contents of what it is made of."""
@@ -459,9 +474,16 @@ class Walk:
         """Write what a weak proxy leads to."""
         self.out.append("proxy:")
         try:
-            self.emit(value.__repr__.__self__)
+            self._emit_weakly(value.__repr__.__self__)
         except ReferenceError:
             self.out.append("dead")
+
+    def _emit_weakly(self, value: Any) -> None:
+        """Write what a weak reference leads to, at the end if that is not written yet."""
+        if self.weak is None or value is None or id(value) in self.numbers:
+            self.emit(value)
+        else:
+            self.weak.append(value)
 
     def write_opaque(self, value: Any) -> None:
         """Write what shows of something that cannot be looked into."""
@@ -505,7 +527,7 @@ class Walk:
     def write_weak(self, value: weakref.ref[Any]) -> None:
         """Write what a weak reference leads to."""
         self.out.append("weak:")
-        self.emit(value())
+        self._emit_weakly(value())
 
     def write_function(self, value: types.FunctionType) -> None:
         """Write a function with what it closes over, its default values and its attributes."""
@@ -748,7 +770,7 @@ def _code_text(code: types.CodeType) -> str:
     known = _CODES.get(id(code))
     if known is None:
         text = f"{code.co_filename}:{identity_of(code)}"
-        if not os.path.isfile(code.co_filename):
+        if not Path(code.co_filename).is_file():
             inner = (
                 _code_text(each) if isinstance(each, types.CodeType) else each for each in code.co_consts
             )

@@ -63,6 +63,9 @@ class Property:
     needs: str = ""
     """What must happen for the property to be put to the test, to end "that needs …"."""
 
+    unjudged_after_faults: str = ""
+    """What the property does not judge from the moment on at which something fails; "" if it judges all."""
+
     blames_arrival: bool = False
     """Whether a packet that breaks the property is where it should not be, so that whoever sent it there is
     to blame; otherwise it is whoever had it last."""

@@ -265,6 +265,7 @@ class OsKenController:
         return (
             *reservations.unsaved(self._unsaved),
             *reservations.unseen(self._opaque, self._opaque_places),
+            *reservations.lifetimes(self.sources()),
             *reservations.outside(self._program.noticed),
             *reservations.chance(self._chance),
             *reservations.clock(read=self._clock_read),

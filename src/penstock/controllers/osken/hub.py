@@ -58,6 +58,10 @@ _BETWEEN: Final = frozenset({__name__, f"{__name__.rpartition('.')[0]}.determini
 """The modules whose functions are on a suspended stack only because it is suspended."""
 
 
+_MOST_TURNS: Final = 10_000
+"""How many turns threads take while a program waits that is no task itself."""
+
+
 class Stack:
     """The stack of a started task."""
 
@@ -225,6 +229,9 @@ class Agenda:
 class Hub:
     """Runs the tasks of one program."""
 
+    alone: bool = False
+    """Whether what runs without a task is a handler of a program, and no program that is being loaded."""
+
     def __init__(self) -> None:
         self.agenda = Agenda()
         self.task: Task | None = None
@@ -321,6 +328,25 @@ class Hub:
             raise WouldWait(f"{caller()} waits")
         self._home.switch()
 
+    def _let_others_run(self, timeout: float | None) -> bool:
+        """Let threads run while a program waits that is no task itself; tell whether one of them did."""
+        agenda = self.agenda
+        if not self.alone:
+            raise WouldWait(f"{caller()} waits")
+        until = None if timeout is None else agenda.now + round(timeout * MICROSECONDS)
+        if not agenda.ready:
+            timer = agenda.timers[0] if agenda.timers else None
+            if timer is None or (until is not None and timer.when > until):
+                if until is None:
+                    raise WouldWait(f"{caller()} waits")
+                agenda.now = until
+                return False
+            self.fire(timer)
+        context = self._context
+        self.run(_MOST_TURNS)
+        self._context = context
+        return True
+
     def wait_at(self, place: Any, side: str = "waiters", timeout: float | None = None) -> bool:
         """Suspend the running task as one of those who wait at a side of a place.
 
@@ -328,7 +354,7 @@ class Hub:
         """
         task = self.task
         if task is None:
-            raise WouldWait(f"{caller()} waits")
+            return self._let_others_run(timeout)
         setattr(place, side, (*getattr(place, side), task))
         limit = Timeout(timeout)
         if task.serves and timeout is None:
