@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from penstock.symbolic.code import identity, lookups, membership, operands, subscripts
@@ -11,6 +12,7 @@ from penstock.symbolic.code.subscripts import settled
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome
 from penstock.symbolic.code.summaries.addresses import number_of
 from penstock.symbolic.code.summaries.formatting import interpolate
+from penstock.symbolic.run import lose
 from penstock.symbolic.terms import truth
 from penstock.symbolic.values.integers import Followed, SymBool, SymInt, boolean, integer, plain, term_of
 from penstock.symbolic.values.octets import SymBytes, from_hex, join_octets, keep, octets
@@ -142,19 +144,45 @@ _TEXT_METHODS: Final = (
 
 
 def _getattr(value: Any, name: Any, *default: Any) -> Any:
-    return getattr(value, _attribute(value, name), *default) if is_symbolic(name) else PLAIN
+    if not is_symbolic(name):
+        return PLAIN
+    try:
+        return _attribute(value, name)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
 
 
 def _hasattr(value: Any, name: Any) -> Any:
-    return hasattr(value, _attribute(value, name)) if is_symbolic(name) else PLAIN
+    if not is_symbolic(name):
+        return PLAIN
+    try:
+        _attribute(value, name)
+    except AttributeError:
+        return False
+    return True
 
 
-def _attribute(value: Any, name: Any) -> str:
-    """Decide which attribute of an object a text names; that of none if none."""
+def _attribute(value: Any, name: Any) -> Any:
+    """Decide which attribute of an object a text names, and return that; or ask the class for any other."""
     for known in sorted(dir(value)):
         if lookups.equal(known, name):
-            return known
-    return str(concrete(name))
+            return getattr(value, known)
+    asked = getattr(type(value), "__getattr__", None)
+    if isinstance(asked, FunctionType) and type(value).__getattribute__ is object.__getattribute__:
+        return asked(value, name)
+    if asked is not None or type(value).__getattribute__ not in _PLAIN_LOOKUPS or _has_own_lookup(value):
+        lose("getattr")
+    return getattr(value, str(concrete(name)))
+
+
+_PLAIN_LOOKUPS: Final = (object.__getattribute__, type.__getattribute__, ModuleType.__getattribute__)
+
+
+def _has_own_lookup(value: Any) -> bool:
+    """Tell whether a module decides by itself what attributes it has."""
+    return isinstance(value, ModuleType) and "__getattr__" in vars(value)
 
 
 def _hash(value: Any) -> Any:
