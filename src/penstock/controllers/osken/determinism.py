@@ -418,6 +418,12 @@ class _Record(logging.LogRecord):
 _TIMES_OF_RECORDS: Final = frozenset({"created", "msecs", "relativeCreated", "asctime"})
 
 
+def reaches_program(logger: logging.Logger) -> bool:
+    """Tell whether the program that runs has handlers or filters of its own where a logger's records go."""
+    here = _surroundings()
+    return here is not None and _goes_elsewhere(logger, here.handlers)
+
+
 def _goes_elsewhere(logger: logging.Logger, theirs: Container[logging.Handler]) -> bool:
     """Tell whether a program has added handlers, besides these, or filters where a logger's records go."""
     place: logging.Logger | None = logger

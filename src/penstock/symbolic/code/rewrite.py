@@ -51,6 +51,7 @@ DICT: Final = "__penstock_dict__"
 PAIRS: Final = "__penstock_pairs__"
 JOIN: Final = "__penstock_join__"
 VALUE: Final = "__penstock_value__"
+TO_FORMAT: Final = "__penstock_to_format__"
 ADDRESS: Final = "__penstock_address__"
 OPERAND: Final = "__penstock_operand__"
 IS: Final = "__penstock_is__"
@@ -146,6 +147,7 @@ def hooks() -> Mapping[str, Callable[..., Any]]:
         PAIRS: displays.pairs,
         JOIN: formatting.joined,
         VALUE: formatting.interpolated,
+        TO_FORMAT: formatting.to_format,
         ADDRESS: addresses.opened,
     }
 
@@ -273,11 +275,12 @@ class _Rewriter(ast.NodeTransformer):
         """Return one value of a text; what is to be made of it first (`!r`) is left to its hook."""
         value: ast.expr = self.visit(node.value)
         conversion = [] if node.conversion < 0 else [_constant(chr(node.conversion), node.value)]
-        node.value = _call(VALUE, [value, *conversion], value)
-        node.conversion = -1
-        if isinstance(node.format_spec, ast.JoinedStr) and not all(
+        varies = isinstance(node.format_spec, ast.JoinedStr) and not all(
             map(_is_constant, node.format_spec.values)
-        ):
+        )
+        node.value = _call(TO_FORMAT if varies else VALUE, [value, *conversion], value)
+        node.conversion = -1
+        if varies and node.format_spec is not None:
             spec: ast.expr = self.visit(node.format_spec)
             if not isinstance(spec, ast.JoinedStr):
                 # The grammar wants a text here; one of a single part stays that part.

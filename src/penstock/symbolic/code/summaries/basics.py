@@ -29,6 +29,8 @@ from penstock.symbolic.values.texts import Piece, SymStr, followed, format_value
 def _int(*arguments: Any, base: int = 10) -> Any:
     value = arguments[0]
     base = arguments[1] if len(arguments) > 1 else base
+    if is_symbolic(base):
+        return UNFOLLOWED
     if isinstance(value, Followed):
         return +value
     if (number := number_of(value)) is not None:
@@ -42,6 +44,15 @@ def _bool(value: Any) -> Any:
     if isinstance(value, SymBool):
         return value
     return boolean(bool(plain(value)), truth(term_of(value))) if isinstance(value, SymInt) else PLAIN
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    return round(value, settled(digits) if isinstance(digits, Followed) else digits)
+
+
+def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """Summarise `pow`; with a modulus, C computes with the numbers alone."""
+    return base**exponent if modulus is None else UNFOLLOWED
 
 
 def _range(*bounds: Any) -> range:
@@ -169,15 +180,21 @@ def _attribute(value: Any, name: Any) -> Any:
     for known in sorted(dir(value)):
         if lookups.equal(known, name):
             return getattr(value, known)
-    asked = getattr(type(value), "__getattr__", None)
-    if isinstance(asked, FunctionType) and type(value).__getattribute__ is object.__getattribute__:
+    kind: Any = type(value)
+    asked = getattr(kind, "__getattr__", None)
+    looks_up = kind.__getattribute__
+    if isinstance(asked, FunctionType) and looks_up is object.__getattribute__:
         return asked(value, name)
-    if asked is not None or type(value).__getattribute__ not in _PLAIN_LOOKUPS or _has_own_lookup(value):
+    if asked is not None or looks_up not in _PLAIN_LOOKUPS or _has_own_lookup(value):
         lose("getattr")
     return getattr(value, str(concrete(name)))
 
 
-_PLAIN_LOOKUPS: Final = (object.__getattribute__, type.__getattribute__, ModuleType.__getattribute__)
+_PLAIN_LOOKUPS: Final[tuple[Any, ...]] = (
+    object.__getattribute__,
+    type.__getattribute__,
+    ModuleType.__getattribute__,
+)
 
 
 def _has_own_lookup(value: Any) -> bool:
@@ -201,6 +218,8 @@ FUNCTIONS: Final[Functions] = {
     ("builtins", "bool"): _bool,
     ("builtins", "int.from_bytes"): octet_number,
     ("builtins", "range"): _range,
+    ("builtins", "round"): _round,
+    ("builtins", "pow"): _pow,
     ("builtins", "chr"): _chr,
     ("builtins", "hash"): _hash,
     ("sys", "intern"): lambda text: text,
