@@ -7,9 +7,12 @@ import functools
 import itertools
 import logging
 import random
+import sys
 import threading
 import time
 from pathlib import Path
+from textwrap import dedent
+from unittest.mock import patch
 
 from osken_lab import control, handle, joined, lines, network_of, write_app
 
@@ -206,3 +209,46 @@ def test_link_discovery_finds_the_links(tmp_path: Path):
         world.advance(100)
         world.run()
     assert sorted(found) == ["1 2 2 2", "2 2 1 2"]
+
+
+def test_a_program_that_ends_the_process_ends_itself_alone(tmp_path: Path):
+    controller = control(write_app(tmp_path, "os._exit(0)", before="import os"))
+    (crashed,) = [event for event in handle(controller, b"a").events if event.kind == "crashed"]
+    assert "_exit ends the program" in str(crashed.detail)
+
+
+def test_chance_from_the_system_is_the_same_again(tmp_path: Path):
+    controller = control(write_app(tmp_path, "print(os.getrandom(4))", before="import os"))
+    assert lines(handle(controller, b"a").events) == lines(handle(controller, b"a").events)
+
+
+def test_what_a_library_draws_when_it_is_imported_is_not_the_programs_chance(tmp_path: Path):
+    # Imported for the first time, it makes a key for its child processes.
+    with patch.dict(sys.modules):
+        for name in [name for name in sys.modules if name.startswith("multiprocessing")]:
+            del sys.modules[name]
+        drawing = control(write_app(tmp_path, "pass", before="import multiprocessing.process"))
+    assert drawing.reservations() == ()
+    own = control(
+        write_app(tmp_path, "pass", name="own_draw", before="import random\nD = random.randrange(3)")
+    )
+    assert "draws from random" in str(own.reservations())
+
+
+def test_the_time_of_a_log_record_is_the_clock_to_who_looks_at_it(tmp_path: Path):
+    handler = """
+        import logging
+        class Keeping(logging.Handler):
+            def emit(self, record): self.kept = {}
+        KEEPING = Keeping()
+        logging.getLogger("kept").addHandler(KEEPING)
+        """
+    told = []
+    for name, kept in (("by_message", "record.msg"), ("by_time", "record.created")):
+        app = write_app(
+            tmp_path, 'logging.getLogger("kept").warning("x")', name, dedent(handler).format(kept)
+        )
+        controller = control(app)
+        handle(controller, b"a")
+        told.append("reads the clock" in str(controller.reservations()))
+    assert told == [False, True]

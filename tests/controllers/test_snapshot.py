@@ -8,7 +8,11 @@ import copy
 import datetime
 import functools
 import itertools
+import math
+import operator
 import random
+import re
+import struct
 import weakref
 from typing import Any, NamedTuple
 
@@ -324,3 +328,72 @@ def test_any_graph_is_put_back_after_any_changes(graph: Any, chance: random.Rand
         assert Heap([graph], ordered=ordered).take() == snapshot
     for (one, content), (other, other_content) in itertools.combinations(states, 2):
         assert (one == other) == (content == other_content) or not ordered
+
+
+def _one(value: object = 1) -> object:
+    return value
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda: 1, lambda: 2),
+        (lambda n=1: n, lambda n=2: n),
+        (eval("lambda: 1"), eval("lambda: 2")),
+        (math.pow, operator.pow),
+        (re.compile("a"), re.compile("b")),
+        (re.compile("a"), re.compile("a", re.IGNORECASE)),
+        (struct.Struct("H"), struct.Struct("I")),
+        (property(lambda _: 1), property(lambda _: 2)),
+        (staticmethod(len), staticmethod(abs)),
+        (functools.partial(_one, 1).func, functools.partial(_one, 1)),
+    ],
+)
+def test_things_of_one_name_are_told_apart(one: object, other: object):
+    assert take([Thing(held=one)]) != take([Thing(held=other)])
+
+
+def test_functions_of_one_line_are_told_apart_and_each_is_itself():
+    several = [[lambda: 1, lambda: 2][place] for place in (0, 1, 0)]
+    first, second, again = (take([Thing(held=function)]) for function in several)
+    assert first == again != second
+
+
+def test_an_object_is_given_back_the_class_that_it_had():
+    class Open:
+        pass
+
+    class Closed:
+        pass
+
+    door: Any = Closed()
+    heap = Heap([Thing(door=door)])
+    closed = heap.take()
+    door.__class__ = Open
+    assert heap.take() != closed
+    heap.enter(closed)
+    assert type(door) is Closed
+    assert heap.take() == closed
+
+
+def test_the_code_and_the_names_of_a_function_are_put_back():
+    def answer() -> int:
+        return 1
+
+    def other() -> int:
+        return 2
+
+    heap = Heap([answer])
+    before = heap.take()
+    answer.__code__, answer.__name__ = other.__code__, "changed"
+    assert heap.take() != before
+    heap.enter(before)
+    assert (answer(), answer.__name__) == (1, "answer")
+
+
+def test_what_only_a_weak_reference_leads_to_is_not_seen_for_certain():
+    kept, given_up = Thing(), Thing()
+    holder = Thing(kept=kept, weak=[weakref.ref(kept), weakref.ref(kept)])
+    assert not Heap([holder], own={__name__}).take().opaque
+    holder.weak.append(weakref.ref(given_up))
+    assert Heap([holder], own={__name__}).take().opaque == {f"{__name__}.Thing"}
