@@ -177,7 +177,7 @@ def _with_pings(
     outcome.left_out = list(dict.fromkeys((*outcome.left_out, *more.left_out)))
     if outcome.result == "exhausted":
         outcome.result, outcome.stopped_by = more.result, more.stopped_by
-    outcome.unfinished += more.unfinished
+    outcome.unfinished.update(more.unfinished)
     outcome.cut_short += more.cut_short
     outcome.undecided.update(more.undecided)
     return before
@@ -264,7 +264,7 @@ def _look_again(built: Built, cells: Cells, outcome: Outcome) -> None:
         # What was found may be due to what other runs have left behind.
         outcome.reservations += [*watched.reservations(components), *differing]
     if not outcome.violations:
-        outcome.reservations += [_UNFINISHED] * bool(outcome.unfinished)
+        outcome.reservations += [_unfinished(each) for each in outcome.unfinished]
         outcome.reservations += [_CUT_SHORT] * bool(outcome.cut_short)
         outcome.reservations += [_untold(each) for each in outcome.undecided]
 
@@ -282,12 +282,13 @@ _CUT_SHORT: Final = Reservation(
 )
 
 
-_UNFINISHED: Final = Reservation(
-    "A handler of the program still waited for time to pass when nothing else could happen: what has to hold "
-    "at the end was not judged there.",
-    "Raise timers in [controller], or leave it out.",
-    Why.TIMERS,
-)
+def _unfinished(where: str) -> Reservation:
+    return Reservation(
+        f"The program was still in {where} when nothing else could happen, and waited for time to pass: "
+        "what has to hold at the end was not judged there.",
+        "Raise timers in [controller], or leave it out.",
+        Why.TIMERS,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,19 @@ def run_users(what: str, function: Callable[..., T], *arguments: Any, **options:
 
 def explained(error: BaseException) -> str:
     """Return an exception as a phrase: its kind, what it says, and the file and line it came from."""
-    said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split()).rstrip(".")
     where = place_of(error)
-    return f"{type(error).__name__}{f': {said}' if said else ''}{f' at {where}' if where else ''}"
+    return f"{kind_and_words(error)}{f' at {where}' if where else ''}"
+
+
+def kind_and_words(error: BaseException) -> str:
+    """Return an exception's kind and what it says, in one line: `KeyError: 7`, or `AssertionError` alone."""
+    try:
+        said = str(error.msg if isinstance(error, SyntaxError) else error)
+    except Exception:
+        # A user's exception may fail to tell itself.
+        said = ""
+    said = " ".join(said.split()).rstrip(".")
+    return f"{type(error).__name__}{f': {said}' if said else ''}"
 
 
 def place_of(error: BaseException) -> str:

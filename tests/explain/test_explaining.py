@@ -20,7 +20,7 @@ from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Group, Output, SetField
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
-    NO_BUFFER, Bucket, GroupCommand, GroupMod, GroupType, PacketOut, PortNo
+    NO_BUFFER, Bucket, FlowCommand, FlowMod, GroupCommand, GroupMod, GroupType, PacketOut, PortNo
 )
 
 
@@ -55,7 +55,7 @@ def line_of(folder: Path, text: str) -> int:
     [
         ("(Output(message.in_port),)", "output:1 is the port that it came in by, which is ignored: "),
         ("(Output(9),)", "there is no port 9"),
-        ("(Group(7),)", "it refused that with action-bad-out-group"),
+        ("(Group(7),)", "it refused that with action-bad-out-group (there is no group 7)"),
         ('(SetField("eth_dst", 7),)', "its actions change it, and none outputs it"),
     ],
 )
@@ -333,6 +333,106 @@ def test_what_became_of_a_message_is_told_with_who_sent_it(tmp_path: Path) -> No
     explanation = osken(tmp_path, body).explanation
     assert explanation.why.endswith("; s1 dropped that: the packet-out has neither data nor a buffer")
     assert str(explanation.code[0].places[0]) == f"app.py:{line_of(tmp_path, '# empty')}"
+
+
+def test_what_is_wrong_with_a_match_is_told_by_its_prerequisite(tmp_path: Path) -> None:
+    match = "p.OFPMatch(eth_type=0x0800, tcp_dst=80)"
+    explanation = osken(tmp_path, f"dp.send_msg(p.OFPFlowMod(datapath=dp, match={match}))").explanation
+    assert explanation.why.endswith(
+        "sent only a FlowMod to s1; s1 refused that: match-bad-prereq (tcp_dst needs ip_proto=6 in the match)"
+    )
+
+
+def test_a_controller_that_answers_with_rules_alone_is_told_what_they_are_for(tmp_path: Path) -> None:
+    body = "dp.send_msg(p.OFPFlowMod(datapath=dp, match=p.OFPMatch(in_port=2)))"
+    why = osken(tmp_path, body).explanation.why
+    assert why.endswith(
+        "sent only a FlowMod to s1; a FlowMod without a buffer is for packets to come, and sends none on"
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "waits"),
+    [
+        ("threading.Lock()", "self.acquire(); self.acquire()"),
+        ("queue.Queue()", "self.get()"),
+        ("threading.Event()", "self.wait()"),
+        ("threading.Condition()", "self.acquire(); self.wait()"),
+        ("hub.Event()", "self.wait()"),
+        ("hub.Queue()", "self.get()"),
+        ("hub.Semaphore(0)", "self.acquire()"),
+    ],
+    ids=lambda text: text.partition("(")[0],
+)
+def test_a_handler_that_waits_for_ever_is_told_with_its_line(tmp_path: Path, made: str, waits: str) -> None:
+    body = (
+        "import queue, threading; from os_ken.lib import hub\n"
+        f"        self.thing = {made}\n"
+        "        self.wait()\n\n"
+        "    def wait(self):\n"
+        f"        {waits.replace('self.', 'self.thing.')}  # here"
+    )
+    finding = osken(tmp_path, body, properties=["ControllerHang"])
+    assert "threading." not in finding.message and "app.wait waits for ever" in finding.message
+    (code,) = finding.explanation.code
+    handler = f"called by packet_in at app.py:{line_of(tmp_path, 'self.wait()')}"
+    assert str(code) == (f"app.py:{line_of(tmp_path, '# here')} in wait ({handler}) does not come to an end.")
+
+
+def test_an_exception_without_words_is_told_by_its_kind(tmp_path: Path) -> None:
+    finding = osken(tmp_path, "assert False")
+    assert finding.message.startswith("c0 raised AssertionError, while it handled ")
+    assert str(finding.explanation.code[0]).endswith(" raised AssertionError.")
+
+
+def test_a_rule_that_hides_another_is_told_with_it(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match.of(in_port=1, eth_dst=2), (Output(2),), priority=5)
+            self.install(switch, Match.of(in_port=1, eth_dst=9), (Output(2),), priority=6)
+            self.install(switch, Match.of(in_port=1), (Output(7),), priority=10)
+        """,
+    )
+    assert finding.explanation.why.endswith(
+        "there is no port 7; it hides priority=5 in_port=1,eth_dst=00:00:00:00:00:02 -> output:2 "
+        "(added before step 1), which matches too, at a lower priority"
+    )
+
+
+def test_who_removed_a_rule_that_is_missed_is_told(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match.of(in_port=1), (Output(2),), priority=5)
+            self.send(switch, FlowMod(FlowCommand.DELETE, Match()))  # all
+        """,
+    )
+    assert finding.explanation.why.endswith(
+        "(the rule priority=5 in_port=1 -> output:2 was removed before step 1 by FlowMod(delete any))"
+    )
+    (code,) = finding.explanation.code
+    assert code.places[0].line == line_of(tmp_path, "# all")
+
+
+def test_what_it_takes_is_told_where_a_flood_goes_round_for_ever(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match(), FLOOD, priority=1)
+            if switch == "s3":
+                self.install(switch, Match.of(in_port=1), (Output(1),), priority=5)
+        """,
+        topology="ring,3",
+        hosts={"h1": {"kind": "client", "to": "h2"}, "h3": {"kind": "client", "to": "h2"}},
+        properties=["NoBlackHoles"],
+    )
+    assert "output:1 is the port that it came in by" in finding.explanation.why
+    told = list(finding.explanation.lines("NoBlackHoles"))
+    assert told[-1] == "Needed: nothing but step 1 (h3 sends h3#1)."
 
 
 def test_a_crash_while_switches_join_is_told_with_its_line(tmp_path: Path) -> None:

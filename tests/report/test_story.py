@@ -140,8 +140,8 @@ def test_a_rule_that_is_deleted_from_any_table_is_told_without_a_table() -> None
         for table in (ALL_TABLES, 2)
     ]
     assert told == [
-        "s1 handles c0's FlowMod(delete priority=32768 in_port=1).",
-        "s1 handles c0's FlowMod(delete table=2 priority=32768 in_port=1).",
+        "s1 handles c0's FlowMod(delete in_port=1).",
+        "s1 handles c0's FlowMod(delete table=2 in_port=1).",
     ]
 
 
@@ -275,6 +275,21 @@ def test_packets_that_are_described_alike_are_told_with_what_differs() -> None:
     mac = "eth_dst=00:00:00:00:00:09"
     assert told[1][0] == f"h1 sends h1#2 [{WORDS[6:-1]}, {mac} (h1#1 had 00:00:00:00:00:02)]."
     assert told[2][1] == f"sends h1#1 [{WORDS[6:-1]}, {mac} (h1#1 had 00:00:00:00:00:02)] out of port 2"
+
+
+def test_a_field_that_is_zero_in_one_of_two_packets_alike_is_told() -> None:
+    marked = bytearray(PACKET)
+    marked[15] = 46 << 2
+    first = act("h1", "send to h2", out_of("h1", 0))
+    second = act("h1", "send to h2", InFlight(Endpoint("h1", 0), Frame(bytes(marked), "h1#2")))
+    told = list(sentences([first, second]))
+    assert told[1][0] == f"h1 sends h1#2 [{WORDS[6:-1]}, ip_dscp=46 (h1#1 had 0)]."
+
+
+def test_a_packet_out_without_data_is_told_as_such() -> None:
+    nothing = PacketOut(NO_BUFFER, 1, (Output(2),), b"")
+    record = handled("s1", "c0", packet_in(), to("s1", nothing, "c0"))
+    assert list(consequences(record)) == ["tells s1: PacketOut(no data -> output:2)"]
 
 
 def test_an_output_in_vain_is_told_where_another_sent_the_packet() -> None:

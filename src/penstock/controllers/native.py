@@ -51,7 +51,7 @@ from penstock.symbolic.code.in_place import follow_modules, sources, with_neighb
 from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import TooManyDecisions, unnoticed
 from penstock.symbolic.space import Inputs
-from penstock.users_code import run_users
+from penstock.users_code import kind_and_words, run_users
 from penstock.world.component import Event, Port, Send, Step
 from penstock.world.signals import FABRIC, Carrier, Power
 
@@ -416,7 +416,7 @@ class NativeController:
                 # The story begins in the program; what called it is not its business.
                 begin = error.__traceback__ and error.__traceback__.tb_next
                 text = "".join(traceback.format_exception(type(error), error, begin))
-                crashed = Event("crashed", (self.name, f"{type(error).__name__}: {error}", text))
+                crashed = Event("crashed", (self.name, kind_and_words(error), text))
                 events = (crashed, *origins.raised_event(error))
         self._rolled.update((roll, False) for roll in surroundings.dice.rolls)
         self._program._outbox = []

@@ -15,6 +15,7 @@ from penstock.report.story import headline
 from penstock.world.component import Endpoint, Event, Port
 from penstock.world.senders import Senders
 from penstock.world.signals import FABRIC
+from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.transition import Record
 
 _NEW_RULES: Final = ("rule-added", "rule-modified")
@@ -69,14 +70,14 @@ class Past:
         codes = codes_of_sends(self.records[sent.step], receiver)
         return Sender(sent.step, codes[sent.place] if sent.place < len(codes) else "")
 
-    def sender_of_text(self, switch: str, text: str, until: int) -> Sender | None:
-        """Return where the last message to a switch comes from that says something, before a step."""
+    def sender_of_text(self, switch: str, pattern: str, until: int) -> Sender | None:
+        """Return where the last message to a switch comes from in which a pattern is found, before a step."""
         for place in range(until, -1, -1):
             record = self.records[place]
             messages = [str(flight.message) for flight in record.sends if flight.channel.port == switch]
             for sent, message in enumerate(messages):
                 codes = codes_of_sends(record, switch)
-                if text in message and sent < len(codes):
+                if re.search(pattern, message) and sent < len(codes):
                     return Sender(place, codes[sent])
         return None
 
@@ -119,6 +120,20 @@ class Past:
             for event in self.records[place].events
             if event.kind in _NEW_RULES
         ]
+
+    def entries(self, switch: str, table: object, until: int) -> dict[FlowEntry, int]:
+        """Return the entries of a table before a step, as far as steps show them, each with its place."""
+        found: dict[tuple[object, object], tuple[FlowEntry, int]] = {}
+        for place in range(until):
+            for event in self.records[place].events if self.records[place].node == switch else ():
+                entry = event.detail[1] if len(event.detail) > 1 and event.detail[0] == table else None
+                if not isinstance(entry, FlowEntry):
+                    continue
+                if event.kind in _NEW_RULES:
+                    found[entry.priority, entry.match] = entry, place
+                elif event.kind == "rule-removed":
+                    found.pop((entry.priority, entry.match), None)
+        return dict(found.values())
 
     def headline(self, place: int) -> str:
         """Return what happened in a step, in half a sentence."""

@@ -21,7 +21,7 @@ from penstock.errors import PenstockError
 from penstock.explore.cells import Cells
 from penstock.explore.expand import Plain, Wary, plain, wary
 from penstock.explore.interning import MASK, WIDTH, Full
-from penstock.properties.base import Property, Undecided, Violated, ask, is_unfinished
+from penstock.properties.base import Property, Undecided, Violated, ask, unfinished
 from penstock.properties.ending import Ending
 from penstock.reservation import Reservation
 from penstock.stopping import Bound, Why
@@ -74,8 +74,8 @@ class Outcome:
     remarks: list[str] = field(default_factory=list)
     reservations: list[Reservation] = field(default_factory=list)
     """Why it proves nothing that nothing was found."""
-    unfinished: int = 0
-    """In how many states that nothing follows a component was still in the middle of something."""
+    unfinished: dict[str, None] = field(default_factory=dict)
+    """Where components were still in the middle of something, in states that nothing follows."""
     cut_short: int = 0
     """In how many such states a property does not hold, and timers are left that may put it right."""
     undecided: dict[str, None] = field(default_factory=dict)
@@ -257,8 +257,8 @@ class Search:
         """Judge a state in which nothing can happen by itself any more."""
         self.outcome.terminal += 1
         states = None
-        if self._ends and is_unfinished(self.cells.component_states(state)):
-            self.outcome.unfinished += 1
+        if self._ends and (where := unfinished(self.cells.component_states(state))):
+            self.outcome.unfinished[where] = None
             return
         for index, watcher in enumerate(self.cells.properties):
             if type(watcher).at_rest is Property.at_rest:

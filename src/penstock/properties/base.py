@@ -129,16 +129,17 @@ def ask(watcher: Property, method: str, *arguments: object) -> Any:
     return answer
 
 
-def is_unfinished(states: Mapping[str, Any]) -> bool:
-    """Tell whether a component is in the middle of something that it has not been let go on with.
+def unfinished(states: Mapping[str, Any]) -> str:
+    """Return where a component is in the middle of something that it has not been let go on with, if one is.
 
     Nothing may be happening, but that is not the end of the run.
     """
-    return any(
-        getattr(each, "unfinished", False)
+    places = (
+        getattr(each, "unfinished", "")
         for state in states.values()
         for each in (state, getattr(state, "inner", None))
     )
+    return next(filter(None, places), "")
 
 
 def never_exercised(properties: Iterable[Property], exercised: Mapping[str, int]) -> tuple[str, ...]:

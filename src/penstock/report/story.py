@@ -243,10 +243,10 @@ def _difference(other: tuple[str, bytes] | None, data: bytes) -> str:
     name, there = other[0], read(other[1]).fields
     here = read(data).fields
     found = [
-        f"{field.name}={value_text(field, here[field.name])} "
-        f"({name} had {value_text(field, there[field.name])})"
+        f"{field.name}={value_text(field, mine)} ({name} had {value_text(field, its)})"
         for field in FIELDS
-        if field.name in here and field.name in there and here[field.name] != there[field.name]
+        # A field that is zero, or not there, is left out of what is read.
+        if (mine := here.get(field.name, 0)) != (its := there.get(field.name, 0))
     ]
     return "".join(f", {text}" for text in found)
 
@@ -443,7 +443,7 @@ def _event(event: Event) -> str:
         case "asleep":
             return f"still in {detail[1]}"
         case "refused":
-            return f"refused: {detail[0]}"
+            return f"refused: {refusal_text(event)}"
         case "crashed":
             lines = str(detail[2]).strip().splitlines()
             return f"\n{_INDENT}".join([f"the handler of {detail[0]} raised {detail[1]}", *lines])
@@ -453,6 +453,12 @@ def _event(event: Event) -> str:
             return f"log: {detail[1]}"
         case _:
             return ""
+
+
+def refusal_text(event: Event) -> str:
+    """Return with which error a switch refused a message, and what was wrong with that."""
+    error, _, *reason = map(str, (*event.detail, "")[:3])
+    return f"{error} ({reason[0]})" if any(reason) else error
 
 
 def _sent(record: Record, flight: InFlight, order: Callable[[Port, OpenFlowMessage], str]) -> str:
@@ -479,15 +485,18 @@ def _handed(message: PacketIn) -> str:
     return f"{name}[{describe(message.data)}] came in by port {message.in_port}{cut}"
 
 
+def _carried(message: PacketOut) -> str:
+    """Return what a packet-out has a switch send."""
+    if message.buffer_id != NO_BUFFER:
+        return f"buffer {message.buffer_id}"
+    return f"[{describe(message.data)}]" if message.data else "no data"
+
+
 def order_text(message: OpenFlowMessage) -> str:
     """Return a control message in full."""
     match message:
         case PacketOut():
-            what = message.tag or (
-                f"[{describe(message.data)}]"
-                if message.buffer_id == NO_BUFFER
-                else f"buffer {message.buffer_id}"
-            )
+            what = message.tag or _carried(message)
             return f"PacketOut({what} -> {actions_text(message.actions)})"
         case FlowMod():
             # A rule that is deleted from whichever table it is in needs no number of a table.

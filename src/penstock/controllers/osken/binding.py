@@ -73,6 +73,7 @@ from penstock.symbolic.code.in_place import sources
 from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import unnoticed
 from penstock.symbolic.space import Inputs
+from penstock.users_code import kind_and_words
 from penstock.world.component import Event, Port, Send, Step
 from penstock.world.signals import FABRIC, Carrier, Power
 
@@ -126,8 +127,8 @@ class OsKenState:
     """The timers that go off next."""
     errands: frozenset[str] = field(default=frozenset(), compare=False)
     """Those of them that are part of handling something and spend nothing."""
-    unfinished: bool = field(default=False, compare=False)
-    """Whether a handler waits for time to pass."""
+    unfinished: str = field(default="", compare=False)
+    """Where a handler waits for time to pass, if one does."""
     busy: bool = field(default=False, compare=False)
     """Whether that or something else that was put off waits for it."""
     due_at: int | None = field(default=None, compare=False)
@@ -246,7 +247,7 @@ class OsKenController:
             errands=frozenset(
                 name for name, timer in due.items() if self._patient and program.hub.is_errand(timer)
             ),
-            unfinished=any(map(program.hub.is_handling, agenda.timers)),
+            unfinished=next(filter(None, map(program.hub.waiting_handler, agenda.timers)), ""),
             busy=any(map(program.hub.is_errand, agenda.timers)),
             due_at=began + agenda.timers[0].when if agenda.timers else None,
             began=began,
@@ -472,7 +473,8 @@ class OsKenController:
         after, sent = self._named(state, after, sends, what, message)
         events = (*self._events(doings), *malformed, *sent.events)
         if doings.stuck:
-            after, events = replace(after, hung=True), (*events, Event("hung", (self.name, doings.stuck)))
+            hung = Event("hung", (self.name, doings.stuck))
+            after, events = replace(after, hung=True), (*events, hung, *origins.stuck_events(doings.asleep))
         self._count()
         return Step(after, sent.sends, events)
 
@@ -596,7 +598,7 @@ class OsKenController:
         """Return which code did what, if that is noted."""
         if not origins.is_recording():
             return []
-        asleep = [Event(origins.ASLEEP, (self.name, place)) for place in doings.asleep]
+        asleep = [Event(origins.ASLEEP, (self.name, place.told)) for place in doings.asleep]
         raised = (event for error in doings.crashes for event in origins.raised_event(error))
         return [*origins.code_events(code), *raised, *asleep]
 
@@ -605,7 +607,7 @@ class OsKenController:
         # What is written about a crash decides nothing.
         with unnoticed():
             for error in doings.crashes:
-                said = scrubbed(f"{type(error).__name__}: {error}")
+                said = scrubbed(kind_and_words(error))
                 events.append(Event("crashed", (self.name, said, _told(error))))
         events += [Event("closed", (self.name, switch)) for switch in doings.closed]
         return events

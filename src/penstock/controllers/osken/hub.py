@@ -19,6 +19,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
+import threading
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from operator import attrgetter
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import greenlet
 
@@ -127,6 +128,17 @@ class Holder:
         self.over = False
 
 
+class Waiting(NamedTuple):
+    """A task that hands events to an app and waits without an end."""
+
+    task: Task
+    place: Any
+    where: str
+    """Which function of the program waits."""
+    for_a_signal: bool
+    """Whether it waits to be notified, and not for what another holds."""
+
+
 class Task:
     """A green thread."""
 
@@ -220,8 +232,8 @@ class Agenda:
         """In the order in which they fall due."""
         self.ready: deque[tuple[Task, int, BaseException | None]] = deque()
         """The tasks to go on, how often each was resumed when it was put here, what to raise in it."""
-        self.serving: tuple[tuple[Task, Any, str], ...] = ()
-        """The tasks that hand events to apps and wait without an end, each with at what and where."""
+        self.serving: tuple[Waiting, ...] = ()
+        """The tasks that hand events to apps and wait without an end."""
         self.context: dict[ContextVar[Any], Any] = {}
         """The values of context variables, which all tasks share."""
 
@@ -358,7 +370,7 @@ class Hub:
         setattr(place, side, (*getattr(place, side), task))
         limit = Timeout(timeout)
         if task.serves and timeout is None:
-            self.agenda.serving += ((task, place, caller()),)
+            self.agenda.serving += (Waiting(task, place, caller(), _is_for_a_signal()),)
         try:
             self.pause()
         except Timeout as due:
@@ -369,7 +381,7 @@ class Hub:
             limit.cancel()
             setattr(place, side, tuple(other for other in getattr(place, side) if other is not task))
             if task.serves:
-                self.agenda.serving = tuple(each for each in self.agenda.serving if each[0] is not task)
+                self.agenda.serving = tuple(each for each in self.agenda.serving if each.task is not task)
         return True
 
     def wake_first(self, place: Any, side: str = "waiters") -> None:
@@ -470,10 +482,13 @@ class Hub:
             return False
         return task.serves or task.stack is None or not task.stack.repeats()
 
-    def is_handling(self, timer: Timer) -> bool:
-        """Tell whether it is a handler that waits for a timer."""
+    def waiting_handler(self, timer: Timer) -> str:
+        """Return where a handler is that waits for a timer, or "" if none does."""
         task = timer.target if isinstance(timer.target, Task) else timer.target.task
-        return task is not None and task.serves and not task.background
+        if task is None or not task.serves or task.background:
+            return ""
+        place = None if task.stack is None else origins.suspended_code(list(task.stack.frames()))
+        return "a handler" if place is None else place.told
 
     def unwind(self, stack: Stack) -> None:
         """Clear away a suspended stack, whatever its task does about it; memory is to be written anew."""
@@ -552,11 +567,27 @@ _PACKAGE: Final = __name__.rpartition(".")[0]
 
 
 def caller() -> str:
-    """Return the module and function of the program that called into here."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
+    """Return the module and function of the program that called into here, if need be by way of a library."""
+    outside = list(_outside(sys._getframe(1)))
+    frame = next(filter(origins.is_own, outside), outside[0])
+    return f"{_module_of(frame).rpartition('.')[2]}.{frame.f_code.co_name}"
+
+
+def _is_for_a_signal() -> bool:
+    """Tell whether Python's own conditions called into here: they wait at a lock of their own making."""
+    return _module_of(next(_outside(sys._getframe(1)))) == threading.__name__
+
+
+def _outside(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames that are not of this package, innermost first; in its absence the outermost."""
+    while frame is not None:
+        if not _module_of(frame).startswith(_PACKAGE) or frame.f_back is None:
+            yield frame
         frame = frame.f_back
-    return f"{str(frame.f_globals.get('__name__')).rpartition('.')[2]}.{frame.f_code.co_name}"
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__"))
 
 
 def _name_of(call: Any) -> str:

@@ -126,7 +126,7 @@ class Doings(NamedTuple):
     """The switches whose sessions the program itself ended."""
     code: list[str]
     """Which code sent each message, if that is noted."""
-    asleep: list[str]
+    asleep: list[origins.Suspended]
     """Where handlers are that were suspended and have not come to their end, if that is noted."""
     stuck: str = ""
     """Which handler waits for ever, in words."""
@@ -368,7 +368,7 @@ class Program:
             tuple(self._surroundings.dice.rolls),
         )
 
-    def _asleep(self) -> list[str]:
+    def _asleep(self) -> list[origins.Suspended]:
         """Return where handlers are that this step has left suspended."""
         still = {id(stack): stack for stack in self.hub.paused if id(stack) in self.hub.stacks}
         found = []
@@ -376,7 +376,7 @@ class Program:
             frames = list(stack.frames())
             if any(frame.f_code is framework.EVENT_LOOP for frame in frames):
                 found.append(origins.suspended_code(frames))
-        return [place for place in found if place]
+        return [place for place in found if place is not None]
 
     def _happen(self, what: Input) -> None:
         match what:

@@ -215,8 +215,8 @@ def waits_for_ever(hub: Hub, apps: int) -> str:
     The program, of so many apps, is at rest.  An app whose handler waits is given no other event, so
     only a timer or another app could help; and neither gives back a lock that a task has taken along.
     """
-    for task, place, where in hub.agenda.serving:
-        holder: Holder | None = getattr(place, "holder", None)
+    for task, place, where, for_a_signal in hub.agenda.serving:
+        holder: Holder | None = None if for_a_signal else getattr(place, "holder", None)
         if hub.agenda.timers:
             return ""
         if holder is not None and (holder.over or holder is task.holder):
