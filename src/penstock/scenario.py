@@ -34,6 +34,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
@@ -46,12 +47,16 @@ from penstock.explore.strategies.plan import Plan, plan_of
 from penstock.fuzz.options import FuzzOptions
 from penstock.properties.base import Property
 from penstock.suggesting import hint
+from penstock.symbolic.discovery import SymbolicOptions
 from penstock.tables import Table, made_from, plain, refuse_unknown
 from penstock.typed import Checked, From, Place, Such, fit
 from penstock.users_code import explained
+from penstock.verify.options import VerifyOptions
 from penstock.world.component import Component
+from penstock.world.faults import Faults
 from penstock.world.hosts import HostMaker
 from penstock.world.network import ComponentRaised
+from penstock.world.switch import SwitchOptions
 from penstock.world.topology import Topology
 
 T = TypeVar("T")
@@ -100,6 +105,17 @@ class Limits(Checked):
                 raise PenstockError(f"There is no reduction {name!r}: {hint(name, (*REDUCTIONS, NONE))}")
         if NONE in self.reductions and set(self.reductions) != {NONE}:
             raise PenstockError(f"The reduction {NONE!r} goes with no other: leave it out, or the others.")
+
+
+_SECTIONS: Final[Mapping[str, type[Checked]]] = {
+    "switches": SwitchOptions,
+    "faults": Faults,
+    "symbolic": SymbolicOptions,
+    "search": Limits,
+    "fuzz": FuzzOptions,
+    "verify": VerifyOptions,
+}
+"""What holds the tables of a scenario that are options of something."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +167,13 @@ class Scenario(Checked):
             )
         if self.controller and self.controllers:
             raise PenstockError("The scenario has both [controller] and [controllers]: keep one of them.")
+        if "version" in self.switches:
+            raise PenstockError(
+                'version in [switches] is for the scenario to say: openflow = "1.0" or "1.3".'
+            )
+        # What one command has no use for is wrong all the same if another would refuse it.
+        for section, kind in _SECTIONS.items():
+            made_from(kind, getattr(self, section), section)
 
     def require_properties(self) -> None:
         """Refuse a scenario that says on purpose that nothing is to be checked."""
@@ -223,5 +246,8 @@ def _folder_in(table: dict[str, Any]) -> str:
 def scenario_of(table: Table, folder: Path) -> Scenario:
     """Return the scenario that plain data describes."""
     known = [item.name for item in fields(Scenario) if item.name != "folder"]
+    for key in (key for key in table if key not in known):
+        if homes := [f"[{name}]" for name, kind in _SECTIONS.items() if key in signature(kind).parameters]:
+            raise PenstockError(f"The key {key!r} of the scenario has its place in {' or '.join(homes)}.")
     refuse_unknown(table, known, "the scenario")
     return Scenario(**table, folder=folder)
