@@ -258,6 +258,15 @@ def test_objects_are_taken_in_python_where_files_have_names() -> None:
         ({"search": {"state": 1}}, "The key 'state' in [search] is unknown: did you mean 'states'?"),
         ({"switches": {"buffer": 1}}, "The key 'buffer' in [switches] is unknown: did you mean 'buffers'?"),
         ({"switches": {"version": 1}}, "version in [switches] is for the scenario to say: openflow = "),
+        ({"controller": {"aps": ["x.py"]}}, "The key 'aps' in [controller] is unknown: did you mean 'apps'?"),
+        (
+            {"controller": {"apps": ["x.py"], "native": "x.py:X"}},
+            "[controller] has both apps and native: keep one of them.",
+        ),
+        (
+            {"controllers": {"c1": {"apps": ["x.py"], "cmd": "x"}}},
+            "[controllers.c1] has both apps and cmd: keep one of them.",
+        ),
         ({"link_failures": 1}, "The key 'link_failures' of the scenario has its place in [faults]."),
         (
             {"seconds": 1},

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from pathlib import Path
@@ -46,7 +46,7 @@ from penstock.explore.strategies.base import Strategy
 from penstock.explore.strategies.plan import Plan, plan_of
 from penstock.fuzz.options import FuzzOptions
 from penstock.properties.base import Property
-from penstock.suggesting import hint
+from penstock.suggesting import hint, meant_instead
 from penstock.symbolic.discovery import SymbolicOptions
 from penstock.tables import Table, made_from, plain, refuse_unknown
 from penstock.typed import Checked, From, Place, Such, fit
@@ -106,6 +106,9 @@ class Limits(Checked):
         if NONE in self.reductions and set(self.reductions) != {NONE}:
             raise PenstockError(f"The reduction {NONE!r} goes with no other: leave it out, or the others.")
 
+
+_WAYS: Final = ("apps", "native", "cmd")
+"""How a controller may be given."""
 
 _SECTIONS: Final[Mapping[str, type[Checked]]] = {
     "switches": SwitchOptions,
@@ -167,6 +170,9 @@ class Scenario(Checked):
             )
         if self.controller and self.controllers:
             raise PenstockError("The scenario has both [controller] and [controllers]: keep one of them.")
+        for where, given in (("controller", self.controller), *self._named_controllers()):
+            if isinstance(given, Mapping):
+                _refuse_ambiguous(given, where)
         if "version" in self.switches:
             raise PenstockError(
                 'version in [switches] is for the scenario to say: openflow = "1.0" or "1.3".'
@@ -174,6 +180,10 @@ class Scenario(Checked):
         # What one command has no use for is wrong all the same if another would refuse it.
         for section, kind in _SECTIONS.items():
             made_from(kind, getattr(self, section), section)
+
+    def _named_controllers(self) -> Iterator[tuple[str, Table | Component | Controller]]:
+        for name, given in self.controllers.items():
+            yield f"controllers.{name}", given
 
     def require_properties(self) -> None:
         """Refuse a scenario that says on purpose that nothing is to be checked."""
@@ -223,6 +233,16 @@ class Scenario(Checked):
         if self.properties is not DEFAULT_PROPERTIES:
             table["properties"] = found["properties"]
         return table
+
+
+def _refuse_ambiguous(controller: Table, where: str) -> None:
+    """Refuse a controller that is given in two ways, or in none that is spelt right."""
+    ways = [way for way in _WAYS if way in controller]
+    if len(ways) > 1:
+        raise PenstockError(f"[{where}] has both {ways[0]} and {ways[1]}: keep one of them.")
+    for key in () if ways else controller:
+        if (way := meant_instead(key, _WAYS)) is not None:
+            raise PenstockError(f"The key {key!r} in [{where}] is unknown: did you mean {way!r}?")
 
 
 def load_scenario(path: Path) -> Scenario:

@@ -32,6 +32,14 @@ def test_a_file_that_is_not_there():
     assert refusal("nowhere/app.py") == "There is no file nowhere/app.py: check the path of the app."
 
 
+def test_a_folder_and_a_file_that_is_not_python(tmp_path: Path):
+    assert refusal(f"{tmp_path}/") == f"{tmp_path}/ is a folder: check the path of the app."
+    trace = tmp_path / "some.jsonl"
+    trace.write_text("{}\n")
+    for name in (str(trace), ".", "s.toml x", ""):
+        assert refusal(name) == f"{name} is no Python file: name the app's, as in app.py, or its module."
+
+
 @pytest.mark.parametrize("name", ["no_such_module", "os_ken.no_such_module", "os_ken.lib.no.such"])
 def test_a_module_that_is_not_there(name: str):
     assert refusal(name) == f"There is no module {name!r}: check its name, or name the app's file."

@@ -231,7 +231,10 @@ def _app_class(name: str, roots: list[Path]) -> Any:
 def _from_file(place: str) -> ModuleType:
     path = Path(place).resolve()
     if not path.is_file():
-        raise PenstockError(f"There is no file {place}: check the path of the app.")
+        wrong = f"{place} is a folder" if path.is_dir() else f"There is no file {place}"
+        raise PenstockError(f"{wrong}: check the path of the app.")
+    if path.suffix != ".py":
+        raise _no_python(place)
     name = path.stem
     known = sys.modules.get(name)
     if known is not None:
@@ -252,7 +255,14 @@ def _from_file(place: str) -> ModuleType:
     return module
 
 
+def _no_python(place: str) -> PenstockError:
+    return PenstockError(f"{place} is no Python file: name the app's, as in app.py, or its module.")
+
+
 def _from_module(place: str) -> ModuleType:
+    if not all(map(str.isidentifier, place.split("."))):
+        # Python would take it for a relative name, or worse.
+        raise _no_python(place)
     try:
         return importlib.import_module(ryu.os_ken_name(place))
     except ModuleNotFoundError as error:
@@ -262,6 +272,8 @@ def _from_module(place: str) -> ModuleType:
         raise _import_failed(place, error) from error
     if ryu.is_ryu(place) and not ryu.source_folders():
         raise PenstockError(ryu.missing(place))
+    if Path(place).exists():
+        raise _no_python(place)
     raise PenstockError(f"There is no module {place!r}: check its name, or name the app's file.")
 
 
