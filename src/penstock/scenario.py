@@ -250,7 +250,7 @@ def load_scenario(path: Path) -> Scenario:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise PenstockError(f"{path} cannot be read: {error.strerror}.") from None
+        raise PenstockError(f"{path} cannot be read ({error.strerror}): check its path.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PenstockError(f"{path.name} is no TOML file: {error}.") from None
     folder = path.parent / _folder_in(table)

@@ -502,7 +502,7 @@ def read_trace(path: Path, *, warn: bool = True) -> Trace:
             warnings.warn(text, TraceCutShort, stacklevel=2)
         return trace
     except OSError as error:
-        raise PenstockError(f"{path} cannot be read: {error.strerror}.") from None
+        raise PenstockError(f"{path} cannot be read ({error.strerror}): check its path.") from None
     except UnicodeDecodeError:
         raise PenstockError(f"{path.name} is no trace: it is not UTF-8 text.") from None
 
@@ -601,6 +601,8 @@ def _object(name: str, number: int, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
+        if number == 1:
+            raise PenstockError(f"{name} is no trace: give a .jsonl file that penstock wrote.")
         raise PenstockError(f"Line {number} of {name} is no JSON object: the trace is damaged.")
     return found
 

@@ -105,7 +105,7 @@ def test_a_violation_fails_a_test_with_its_story_and_the_command_of_its_report(
             "See it with: penstock report *test_without_the_fixture*/ring-1.jsonl",
             "The property wrong raised AttributeError: *rules.py:2, in its 'at_rest': *",
             "*rules.py*, line 2, in wrong",
-            "*rong.toml cannot be read: No such file or directory.",
+            "*rong.toml cannot be read (No such file or directory): check its path.",
             "penstock check of ring: bounded: this is not conclusive.",
         ]
     )

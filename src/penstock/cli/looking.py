@@ -21,11 +21,11 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None, picture:
     TRACE may be the run's folder.
     """
     from penstock.cli.output import print_trace
+    from penstock.minimize.script import trace_file
     from penstock.report.run_story import Choice
     from penstock.trace import read_trace
 
-    file = trace / "trace.jsonl" if trace.is_dir() else trace
-    print_trace(read_trace(file, warn=False), Choice(whole, first, last), drawn=picture)
+    print_trace(read_trace(trace_file(trace), warn=False), Choice(whole, first, last), drawn=picture)
     return 0
 
 

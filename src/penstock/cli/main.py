@@ -82,7 +82,7 @@ def main() -> None:
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:
-        _say(error.format_message())
+        _say(_sentence(error))
     except PropertyFault as fault:
         click.echo(fault.traceback, err=True)
         _say(str(fault))
@@ -113,12 +113,28 @@ def _warned(
         )
 
 
+def _sentence(error: click.ClickException) -> str:
+    """Return what was wrong with a command line in one sentence, and where to find out what is right."""
+    told = " ".join(error.format_message().split())
+    is_wrong_value = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if is_wrong_value or context is None or "Did you mean" in told:
+        return told
+    return f"{told.rstrip('.')}: see {context.command_path} --help."
+
+
 def _say(sentence: str) -> None:
     click.echo(f"penstock: {sentence}", err=True)
     sys.exit(BAD_INPUT)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="penstock")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Find, prove, shrink and explain bugs in SDN controllers."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+        context.exit(BAD_INPUT)
