@@ -70,7 +70,7 @@ def check(
     scenario: Given, /, *, output: str | PathLike[str] = TRACES, **given: Unpack[CheckFields]
 ) -> Result[Report]:
     """Search every ordering of a scenario's events."""
-    from penstock.check import check as run
+    from penstock.worker.engines import check as run
 
     chosen = _scenario(scenario, given, search=Limits)
     chosen.require_properties()
@@ -99,7 +99,7 @@ def verify(
 
     `properties` are formulas, or the names that a proof knows (see `verify.options`).
     """
-    from penstock.verify.proof import prove
+    from penstock.worker.engines import prove
 
     proof = prove(_scenario(scenario, given, verify=VerifyOptions, search=Limits), output=Path(output))
     return Result(

@@ -8,7 +8,7 @@ so instead of pretending.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -96,9 +96,19 @@ class Report:
         return [name for name, times in self.outcome.exercised.items() if not times]
 
 
-def check(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Report:
+Found = Callable[["Report"], None]
+"""Is told what was found as soon as that is certain, before it is explained."""
+
+
+def check(
+    scenario: Scenario,
+    *,
+    output: Path | None = None,
+    progress: Progress | None = None,
+    found: Found | None = None,
+) -> Report:
     """Search every ordering of a scenario's events, within its limits and by its strategies."""
-    return _searched(scenario, scenario.plan(), output, progress)
+    return _searched(scenario, scenario.plan(), output, progress, found)
 
 
 def walk(
@@ -109,12 +119,13 @@ def walk(
     longest: int = 1000,
     output: Path | None = None,
     progress: Progress | None = None,
+    found: Found | None = None,
 ) -> Report:
     """Walk at random through a scenario; its strategies bound and narrow that, but do not order it."""
     others = (each for each in scenario.plan().strategies if not isinstance(each, Ordering))
     walking = Plan((*others, RandomWalks(seed, walks, longest)))
     how = {"seed": seed, "walks": walks or 0, "longest": longest}
-    return _searched(scenario, walking, output, progress, walk=how, seed=seed)
+    return _searched(scenario, walking, output, progress, found, walk=how, seed=seed)
 
 
 def _searched(
@@ -122,16 +133,18 @@ def _searched(
     plan: Plan,
     output: Path | None,
     progress: Progress | None,
+    found: Found | None,
     *,
     walk: Mapping[str, int] | None = None,
     **details: int,
 ) -> Report:
     limits = scenario.limits()
+    until = None if limits.seconds is None else time.monotonic() + limits.seconds
     if not plan.remembers:
         limits = replace(limits, compact=False)
     scenario = _bounded(scenario, plan)
     built = _prepared(scenario, output)
-    way = _Way(plan, limits, progress, walk)
+    way = _Way(plan, limits, progress, found, walk, until=until)
     try:
         for times in count(1):
             try:
@@ -154,12 +167,12 @@ def _searched_once(
     while True:
         outcome, means, cells = _search_of(scenario, built, way, output)
         # What a program keeps of packets may call for others, with which the search is repeated.
-        if outcome.violations or not _may_go_on(outcome) or not _refined(built, way.limits):
+        if outcome.violations or not _may_go_on(outcome) or not _refined(built, way):
             break
     if not outcome.violations and _may_go_on(outcome):
         outcome, means, cells = _with_pings(scenario, built, way, output, (outcome, means, cells))
-    _look_again(built, cells, outcome)
-    return _report(scenario, built, outcome, output, means, **details)
+    _look_again(built, cells, outcome, way)
+    return _report(scenario, built, outcome, output, means, way, **details)
 
 
 def _with_pings(
@@ -203,9 +216,8 @@ def _may_go_on(outcome: Outcome) -> bool:
     return outcome.result == "exhausted" or (isinstance(bound, Bound) and bound.why is Why.DEPTH)
 
 
-def _refined(built: Built, limits: Limits) -> bool:
-    until = None if limits.seconds is None else time.monotonic() + limits.seconds
-    return built.discovery is not None and built.discovery.refine(until=until)
+def _refined(built: Built, way: _Way) -> bool:
+    return built.discovery is not None and built.discovery.refine(until=way.until)
 
 
 def _search_of(
@@ -219,7 +231,7 @@ def _search_of(
     )
     reductions = in_effect(limits.reductions) if plan.remembers else frozenset()
     successors = reduced(cells, reductions, circumstances)
-    search = _search(cells, limits, way.progress, successors)
+    search = _search(cells, way, successors)
     sleep = "sleep" in reductions and not limits.compact
     onward = partial(depth_first if limits.order == "depth-first" else breadth_first, sleep=sleep)
     means = _Means(plan, reductions, way.walk)
@@ -227,7 +239,7 @@ def _search_of(
         outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
-        _report(scenario, built, search.finish(Bound("a fault")), output, means)
+        _report(scenario, built, search.finish(Bound("a fault")), output, means, way)
         raise
     plan.conclude(outcome, guide)
     circumstances = replace(circumstances, in_order=in_order)
@@ -255,10 +267,10 @@ _LEFT_OUT: Final = {
 """The events that tell of something that a search did not try."""
 
 
-def _look_again(built: Built, cells: Cells, outcome: Outcome) -> None:
+def _look_again(built: Built, cells: Cells, outcome: Outcome, way: _Way) -> None:
     """Note what may have been missed because a program's state was not all there is to it."""
     components = built.network.components
-    differing = made_again(cells.remembered(), outcome.seconds)
+    differing = made_again(cells.remembered(), min(outcome.seconds, way.seconds_left))
     watched.look(components)
     if differing or not outcome.violations:
         # What was found may be due to what other runs have left behind.
@@ -298,9 +310,17 @@ class _Way:
     plan: Plan
     limits: Limits
     progress: Progress | None
+    found: Found | None = None
     walk: Mapping[str, int] | None = None
     times: int = 1
     """Which search it is, if others found that more had to be saved of the program."""
+    until: float | None = None
+    """When all has to be done."""
+
+    @property
+    def seconds_left(self) -> float:
+        """How much time is left."""
+        return float("inf") if self.until is None else max(0.0, self.until - time.monotonic())
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,19 +386,26 @@ def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None)
     return report
 
 
-def _search(cells: Cells, limits: Limits, progress: Progress | None, successors: Successors) -> Search:
+def _search(cells: Cells, way: _Way, successors: Successors) -> Search:
+    limits = way.limits
     return Search(
         cells,
-        Bounds(limits.states, limits.depth, limits.seconds, limits.memory_mb),
+        Bounds(limits.states, limits.depth, limits.seconds, limits.memory_mb, way.until),
         key=fingerprint if limits.compact else None,
         first_only=not limits.all_violations,
-        progress=progress,
+        progress=way.progress,
         successors=successors,
     )
 
 
 def _report(
-    scenario: Scenario, built: Built, outcome: Outcome, output: Path | None, means: _Means, **details: int
+    scenario: Scenario,
+    built: Built,
+    outcome: Outcome,
+    output: Path | None,
+    means: _Means,
+    way: _Way,
+    **details: int,
 ) -> Report:
     if built.discovery is not None:
         outcome.remarks += built.discovery.sentences()
@@ -397,7 +424,9 @@ def _report(
     report.next_steps = _next_steps(report, built, means)
     header = {**details, **_coverage(report, built, means)}
     _write(report, output, header)
-    _explain(report, built)
+    if way.found is not None and report.findings:
+        way.found(report)
+    _explain(report, built, min(MOST_SECONDS, max(way.seconds_left, _EXPLAINING_S)))
     _write(report, output, header)
     if output is not None and not report.findings:
         path = covered_file(output, scenario.name)
@@ -405,9 +434,12 @@ def _report(
     return report
 
 
-def _explain(report: Report, built: Built) -> None:
+_EXPLAINING_S: Final = 0.3
+"""How many seconds are taken to explain what was found even if there is no time left."""
+
+
+def _explain(report: Report, built: Built, left: float) -> None:
     """Explain all findings, which are written down by now: whoever has no patience loses nothing."""
-    left = MOST_SECONDS
     for number, found in enumerate(report.findings):
         began = time.monotonic()
         why = explain(built, found.records, found.property, found.message, seconds=left)

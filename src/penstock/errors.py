@@ -13,3 +13,7 @@ class OtherVersion(PenstockError):
     def __init__(self, text: str, spoken: frozenset[int]) -> None:
         super().__init__(text)
         self.spoken = spoken
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user pressed Ctrl-C; a program under test that raises KeyboardInterrupt is something else."""

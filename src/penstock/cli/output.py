@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.status import Status
 
 from penstock.check import Finding, Report
-from penstock.explore.search import Outcome, peak_rss_mb
+from penstock.explore.search import Outcome
 from penstock.next_steps import advice
 from penstock.replay import Replay
 from penstock.report.picture import Happening, broken_note, picture, trace_picture
@@ -58,7 +58,7 @@ def progress_line(outcome: Outcome) -> str:
     judged = sum(1 for times in outcome.exercised.values() if times)
     return (
         f"{outcome.states:,} states, {outcome.transitions:,} transitions "
-        f"({outcome.transitions_per_s:,.0f}/s), depth {outcome.depth}, {peak_rss_mb()} MB, "
+        f"({outcome.transitions_per_s:,.0f}/s), depth {outcome.depth}, {outcome.peak_rss_mb} MB, "
         f"{outcome.seconds:.0f} s, {judged} of {len(outcome.exercised)} properties exercised{found}"
     )
 

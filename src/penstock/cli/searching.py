@@ -33,7 +33,7 @@ def check(
 
     SCENARIO is a .toml file, or an app: its .py file or module name.
     """
-    from penstock.check import check as run
+    from penstock.worker.engines import check as run
 
     chosen = scenario_from(scenario, **options)
     chosen.require_properties()
@@ -61,7 +61,7 @@ def walk(
     **options: Any,
 ) -> int:
     """Walk at random through a scenario, again and again."""
-    from penstock.check import walk as run
+    from penstock.worker.engines import walk as run
 
     chosen = scenario_from(scenario, **options)
     chosen.require_properties()

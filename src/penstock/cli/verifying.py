@@ -27,7 +27,7 @@ from penstock.report.conclusion import conclusion_of
 from penstock.report.story import tell
 from penstock.verdict import Result
 from penstock.verify.options import VerifyOptions
-from penstock.verify.proof import Proof, Refutation, prove
+from penstock.verify.proof import Proof, Refutation
 from penstock.verify.verification import Method
 
 
@@ -62,6 +62,8 @@ def verify_command(
     table = dict(chosen.verify)
     given = {"properties": list(claims), "mode": mode, "fair": fair, "timeouts": timeouts}
     table.update({key: value for key, value in given.items() if value})
+    from penstock.worker.engines import prove
+
     with Live(quiet=as_json) as live:
         proof = prove(replace(chosen, verify=table), output=output, progress=live.show)
     from penstock.report.export.ci import held_by, write_ci_files

@@ -167,9 +167,9 @@ def returned() -> str:
     return _recording.returned
 
 
-def calling_code() -> str:
-    """Return the functions of the program that have called into here, innermost first."""
-    return _joined(_frames(sys._getframe(1)))
+def calling_code(frame: FrameType | None = None) -> str:
+    """Return the functions of the program that have called a frame, by default into here, innermost first."""
+    return _joined(_frames(frame or sys._getframe(1)))
 
 
 class Suspended(NamedTuple):
@@ -239,5 +239,5 @@ def stuck_events(suspended: Sequence[Suspended]) -> tuple[Event, ...]:
 
 def raised_event(error: BaseException) -> tuple[Event, ...]:
     """Return the event that says where a program failed, if that is to be noted and known."""
-    code = raising_code(error) if _recording.is_on else ""
+    code = (getattr(error, "code", "") or raising_code(error)) if _recording.is_on else ""
     return (Event(RAISED, (code,)),) if code else ()

@@ -41,7 +41,7 @@ from hashlib import blake2b
 from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
 
-from penstock.controllers import origins, reservations
+from penstock.controllers import calls, origins, reservations
 from penstock.controllers.held import Holding, Sent, held, named
 from penstock.controllers.osken import stacks
 from penstock.controllers.osken.determinism import scrubbed
@@ -82,6 +82,9 @@ _TIMER: Final = "timer "
 _WAIT: Final = "wait "
 _ROLL: Final = "roll "
 _MILLISECOND: Final = 1000
+
+_ENDINGS: Final = (Overrun, calls.NeverReturned, calls.ProcessEnded)
+"""What ends a step, and the program with it."""
 
 _WAITS: Final = {"1s": 1, "1h": 3600}
 """How much time may pass at once, in seconds."""
@@ -449,10 +452,9 @@ class OsKenController:
         circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
         try:
             doings = program.perform(what, circumstances)
-        except Overrun as error:
+        except _ENDINGS as error:
             program.forget()
-            hung = Event("hung", (self.name, str(error)))
-            return Step(replace(state, hung=True), (), (hung, *origins.raised_event(error)))
+            return Step(replace(state, hung=True), (), (self._ending(error), *origins.raised_event(error)))
         except BaseException:
             program.forget()
             raise
@@ -552,8 +554,8 @@ class OsKenController:
         change = partial(question.follow_osken, inputs) if followed else None
         try:
             doings = program.perform(what, circumstances, change)
-        except Overrun as error:
-            return Reaction((), (Event("hung", (self.name, str(error))),))
+        except _ENDINGS as error:
+            return Reaction((), (self._ending(error),))
         finally:
             program.forget()
         sends, malformed = self._sends(doings)
@@ -570,7 +572,7 @@ class OsKenController:
             what, decided = cast("tuple[Input, tuple[int, ...]]", given.what)
             before = given.before.snapshot
             change = None if question is None else partial(question.follow_osken, inputs)
-            with suppress(Overrun):
+            with suppress(*_ENDINGS):
                 circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
                 program.perform(what, circumstances, change)
             program.rebase()
@@ -601,6 +603,12 @@ class OsKenController:
         asleep = [Event(origins.ASLEEP, (self.name, place.told)) for place in doings.asleep]
         raised = (event for error in doings.crashes for event in origins.raised_event(error))
         return [*origins.code_events(code), *raised, *asleep]
+
+    def _ending(self, error: BaseException) -> Event:
+        """Return the event of a step after which the program does nothing any more."""
+        if isinstance(error, calls.ProcessEnded):
+            return Event("crashed", (self.name, f"ProcessEnded: {error}", ""))
+        return Event("hung", (self.name, str(error)))
 
     def _events(self, doings: Doings) -> list[Event]:
         events = [Event("log", (self.name, line)) for line in doings.lines]

@@ -31,7 +31,8 @@ from typing import Any, Final, NamedTuple
 
 import greenlet
 
-from penstock.controllers import origins
+from penstock.controllers import calls, origins
+from penstock.errors import Interrupted
 from penstock.symbolic.run import TooManyDecisions
 
 TaskExit = greenlet.GreenletExit
@@ -51,7 +52,7 @@ class WouldWait(Exception):
     """The program waits for something before it was started."""
 
 
-NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, TooManyDecisions, KeyboardInterrupt)
+NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, TooManyDecisions, Interrupted)
 """What goes through a program's handlers and tasks without being a failure of theirs."""
 
 
@@ -185,6 +186,7 @@ class Task:
     def run(self) -> None:
         """Do the task's work; called on its own stack."""
         origins.watch_returns()
+        calls.trace_here()
         try:
             self.result = self.call(*self.args, **self.kwargs)
         except TaskExit:

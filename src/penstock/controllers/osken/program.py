@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, Final, NamedTuple
 
-from penstock.controllers import origins
+from penstock.controllers import calls, origins
 from penstock.controllers.osken import determinism, framework, hub, sessions, stacks, watchdog
 from penstock.controllers.osken.determinism import Surroundings
 from penstock.controllers.osken.dice import Dice, Roll
@@ -173,6 +173,7 @@ class Program:
             self._step(Circumstances(b"", frozenset()), loading=True),
             self._at_load(),
             watchdog.limit(_LOADING),
+            calls.counted(("load", self.name), _LOADING),
         ):
             self._loaded = load(names)
             self._folders = self._loaded.folders
@@ -277,8 +278,9 @@ class Program:
         except hub.WouldWait as error:
             text = f"because {error} while the apps are made: wait in a task"
             raise PenstockError(f"{self.name} cannot be started, {text}.") from None
-        except hub.Overrun as error:
-            raise PenstockError(f"{self.name} cannot be started, because {error}: mend it.") from None
+        except (hub.Overrun, calls.NeverReturned, calls.ProcessEnded) as error:
+            told = calls.told(error)
+            raise PenstockError(f"{self.name} cannot be started, because {told}: mend it.") from None
         except Exception as error:
             text = f"({explained(error)}): mend it, or give it the options it needs"
             raise PenstockError(f"{self.name} cannot be started {text}.") from error
@@ -352,10 +354,14 @@ class Program:
         With `change`, a message that arrives is changed by it on its way to the handlers.
         """
         self.hub.starting = isinstance(what, Start)
-        with self._step(circumstances), framework.parsed(change) if change else nullcontext():
-            self._happen(what)
-            self._settle()
-            closed = self._closed()
+        calls.begin((self.name, circumstances, what), self._seconds)
+        try:
+            with self._step(circumstances), framework.parsed(change) if change else nullcontext():
+                self._happen(what)
+                self._settle()
+                closed = self._closed()
+        finally:
+            calls.end()
         asleep = self._asleep() if origins.is_recording() else []
         return Doings(
             self._exchange.sent,
