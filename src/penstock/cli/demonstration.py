@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 import click
 
-from penstock.check import check
 from penstock.cli.output import Live
 from penstock.cli.reporting import write_report
 from penstock.demo import OWN_APP, RYU_APP, demo_app, demo_scenario
 from penstock.report.story import ending, tell
+from penstock.worker.engines import check
 
 
 class Example(NamedTuple):

@@ -36,6 +36,7 @@ def run_fuzz(
     as_json: bool = False,
     interactive: bool = False,
     to_end: bool = False,
+    begun: Callable[[Path], object] | None = None,
 ) -> Report:
     """Fuzz a scenario, with a screen or a console, and print what came of it.
 
@@ -52,7 +53,14 @@ def run_fuzz(
 
     try:
         report = asyncio.run(
-            fuzz(scenario, output, invariants=invariants_of, conduct=conduct, conclude=conclude)
+            fuzz(
+                scenario,
+                output,
+                invariants=invariants_of,
+                conduct=conduct,
+                conclude=conclude,
+                begun=begun,
+            )
         )
     except KeyboardInterrupt:
         for broken_off in runs:

@@ -20,6 +20,8 @@ from penstock.cli.scenarios import (
 )
 from penstock.errors import PenstockError
 from penstock.report.conclusion import conclusion_of
+from penstock.worker.commands import contained, run_contained
+from penstock.worker.containment import Terminal
 
 
 @click.command()
@@ -94,6 +96,7 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
 @click.option("--steps", type=click.IntRange(0), help="How many of them; by default all.")
 @click.option("--host", metavar="NAME", help="Only what this host could send.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@contained
 def packets(
     scenario: Path, trace: Path | None, steps: int | None, host: str | None, as_json: bool, **options: Any
 ) -> int:
@@ -127,6 +130,10 @@ def step(scenario: Path, at: int | None, seed: int, plain: bool, **options: Any)
     SCENARIO may also be a trace of a search or of an earlier run by hand: it is opened at its end, and can be
     left for other steps anywhere.
     """
+    return run_contained(lambda _: _step(scenario, at, seed, options, plain=plain), terminal=Terminal.WHOLE)
+
+
+def _step(scenario: Path, at: int | None, seed: int, options: dict[str, Any], *, plain: bool) -> int:
     from penstock.cli.stepper.model import Run, is_trace, run_of_trace
     from penstock.cli.stepping import step_through
 

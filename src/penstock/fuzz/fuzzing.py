@@ -269,14 +269,17 @@ async def fuzz(
     invariants: InvariantMaker | None = None,
     conduct: Conductor | None = None,
     conclude: Callable[[Report], object] | None = None,
+    begun: Callable[[Path], object] | None = None,
 ) -> Report:
     """Fuzz a scenario from its beginning to its end; `conduct` has the run go on, and may do more.
+
+    `begun` is told the run's folder as soon as there is one.
 
     `conclude` is called when all is over, also if the run was broken off.  A controller that is a process
     says in its greeting which version of OpenFlow it speaks; where nobody asked for another, that is used.
     """
-    go = partial(_fuzz, output=output, invariants=invariants, conduct=conduct, conclude=conclude)
-    if scenario.openflow is not None or not _has_processes(scenario):
+    go = partial(_fuzz, output=output, invariants=invariants, conduct=conduct, conclude=conclude, begun=begun)
+    if scenario.openflow is not None or not has_processes(scenario):
         return await go(scenario)
     try:
         return await go(replace(scenario, openflow="1.3"), provisional=True)
@@ -286,7 +289,8 @@ async def fuzz(
     return await go(replace(scenario, openflow="1.0"))
 
 
-def _has_processes(scenario: Scenario) -> bool:
+def has_processes(scenario: Scenario) -> bool:
+    """Tell whether a controller of a scenario is a command, that is, a process of its own."""
     tables = scenario.controllers.values() or (scenario.controller,)
     return any(isinstance(table, Mapping) and "cmd" in table for table in tables)
 
@@ -298,11 +302,14 @@ async def _fuzz(
     invariants: InvariantMaker | None,
     conduct: Conductor | None,
     conclude: Callable[[Report], object] | None,
+    begun: Callable[[Path], object] | None,
     provisional: bool = False,
 ) -> Report:
     """Fuzz a scenario; a `provisional` run leaves nothing behind if the controller speaks another version."""
     setting = build_setting(scenario)
     folder = run_folder(output, scenario)
+    if begun is not None:
+        begun(folder)
     stage = stage_of(setting, folder)
     watched = [Properties(stage.world, setting.properties)] if setting.properties else []
     made = invariants(stage) if invariants is not None else ()

@@ -5,7 +5,7 @@
 The worker is forked, so that it has all that we have in memory.  Where the kernel allows it, it lives in a
 namespace of processes: there it sees no process but its own, and when `init` ends the kernel ends all that
 are in there.  Elsewhere `init` inherits the orphans and ends them one by one.  If we are killed, the kernel
-ends the warden, that is, everything.
+tells the warden, which ends everything and removes the folder in which the worker keeps what is temporary.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ import ctypes
 import faulthandler
 import os
 import resource
+import shutil
 import signal
 import struct
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Final, NoReturn
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -65,6 +70,17 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+class Terminal(Enum):
+    """What a worker has of our terminal."""
+
+    NONE = "none"
+    """What it prints comes to us."""
+    SCREEN = "screen"
+    """It prints there, and reads nothing."""
+    WHOLE = "whole"
+    """It is in the foreground: what is typed, Ctrl-C too, is for the worker."""
+
+
 @dataclass(slots=True)
 class Contained:
     """A worker as we see it."""
@@ -79,6 +95,9 @@ class Contained:
     """The file from which all is read that the worker prints."""
     faults: int
     """The file in which Python tells where it was when the worker died of a signal."""
+    scratch: str
+    """The folder for what is temporary."""
+    terminal: Terminal
     process: int = 0
     """The worker's own process number, once it has told it."""
 
@@ -105,14 +124,17 @@ class Contained:
         os.waitpid(self.warden, 0)
         for file in (self.reports, self.status, self.printed, self.faults):
             os.close(file)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        if self.terminal is Terminal.WHOLE:
+            _take_terminal(os.getpgrp())
 
 
 Work = Callable[[int], None]
 """What a worker does; it is given the file to tell things by."""
 
 
-def start(work: Work, *, terminal: bool = False) -> Contained:
-    """Have a worker do something; with `terminal`, it keeps ours.
+def start(work: Work, terminal: Terminal = Terminal.NONE) -> Contained:
+    """Have a worker do something.
 
     Whatever is waiting to be printed is printed first, or it would be printed twice.
     """
@@ -122,6 +144,7 @@ def start(work: Work, *, terminal: bool = False) -> Contained:
     status, tell_status = os.pipe2(os.O_CLOEXEC)
     printed, output = os.pipe2(os.O_CLOEXEC)
     faults = os.memfd_create("faults", os.MFD_CLOEXEC)
+    scratch = tempfile.mkdtemp(prefix="penstock-")
     with warnings.catch_warnings():
         # The worker has one thread, ours, and begins nothing that another of ours was in the middle of.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -129,32 +152,38 @@ def start(work: Work, *, terminal: bool = False) -> Contained:
     if warden:
         for file in (report, tell_status, output):
             os.close(file)
-        return Contained(warden, reports, status, printed, faults)
+        return Contained(warden, reports, status, printed, faults, scratch, terminal)
     try:
         for file in (reports, status, printed):
             os.close(file)
-        _guard(tell_status, report, lambda: _enter(output, faults, terminal=terminal), work)
+        _guard(scratch, tell_status, report, partial(_enter, output, faults, scratch, terminal), work)
     finally:
         os._exit(70)
 
 
-def _guard(tell_status: int, report: int, enter: Callable[[], None], work: Work) -> NoReturn:
+def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None], work: Work) -> NoReturn:
     """Be the warden, and start the rest."""
-    _go_with_parent()
+    ours = os.getppid()
+    _hear_of_parent(signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if _isolate() and (init := os.fork()):
         for file in (tell_status, report):
             os.close(file)
+        _clean_up_after(ours, scratch, lambda: os.kill(init, signal.SIGKILL))
         os.waitpid(init, 0)
         os._exit(0)
-    _go_with_parent()
+    if os.getpid() == 1:
+        _hear_of_parent(signal.SIGKILL)
+    else:
+        _clean_up_after(ours, scratch, _end_children)
     _limit_processes()
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     worker = os.fork()
     if worker:
         os.close(report)
         _be_init(worker, tell_status)
-    _go_with_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _hear_of_parent(signal.SIGKILL)
     os.close(tell_status)
     try:
         enter()
@@ -211,9 +240,23 @@ def _children_of(process: str) -> list[str]:
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
-def _go_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+def _hear_of_parent(number: signal.Signals) -> None:
+    """Have the kernel send this process a signal when its parent ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def _clean_up_after(parent: int, scratch: str, end: Callable[[], None]) -> None:
+    """Leave nothing behind when the parent is killed, be it already now."""
+
+    def clean_up(_signal: int, _frame: FrameType | None) -> NoReturn:
+        with suppress(ProcessLookupError):
+            end()
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, clean_up)
+    if os.getppid() != parent:
+        clean_up(0, None)
 
 
 def _isolate() -> bool:
@@ -231,13 +274,17 @@ def _isolate() -> bool:
     return True
 
 
-def _enter(output: int, faults: int, *, terminal: bool) -> None:
-    """Be the worker: away from the terminal, with limits."""
+def _enter(output: int, faults: int, scratch: str, terminal: Terminal) -> None:
+    """Be the worker: with as little of the terminal as it needs, and with limits."""
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if not terminal:
+    tempfile.tempdir = os.environ["TMPDIR"] = scratch
+    if terminal is Terminal.WHOLE:
+        _come_to_foreground()
+    else:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
+    if terminal is Terminal.NONE:
         os.dup2(output, 1)
         os.dup2(output, 2)
     os.close(output)
@@ -246,6 +293,20 @@ def _enter(output: int, faults: int, *, terminal: bool) -> None:
     _lower(resource.RLIMIT_CORE, 0)
     if os.getuid():
         _lower(resource.RLIMIT_NPROC, MOST_PROCESSES + _processes_of_user())
+
+
+def _come_to_foreground() -> None:
+    """Be the process group that the terminal listens to, if there is a terminal."""
+    os.setpgid(0, 0)
+    _take_terminal(os.getpgrp())
+
+
+def _take_terminal(group: int) -> None:
+    # Who is not in the foreground is stopped for asking to be, unless it ignores that.
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    with suppress(OSError, ValueError):
+        os.tcsetpgrp(sys.__stdin__.fileno() if sys.__stdin__ is not None else 0, group)
+    signal.signal(signal.SIGTTOU, before)
 
 
 def _processes_of_user() -> int:

@@ -28,7 +28,7 @@ from penstock.controllers.calls import Fatal, Page
 from penstock.controllers.watchdog import Spent, spent
 from penstock.errors import Interrupted, PenstockError
 from penstock.stopping import Bound, Why
-from penstock.worker.containment import Contained, own_number, start
+from penstock.worker.containment import Contained, Terminal, own_number, start
 from penstock.worker.crossing import Frames, Garbled, send
 
 T = TypeVar("T")
@@ -40,6 +40,8 @@ Job = Callable[[Tell], T]
 _LOOK_S: Final = 0.05
 _GRACE_S: Final = 0.7
 """How long a worker may go on when its time is up or Ctrl-C was pressed."""
+_BUSY: Final = 10
+"""How many times longer it may take on a machine that has much else to do."""
 _HANG_S: Final = 3.0
 """How long a call may go on when its time is up and it was interrupted; then nothing can."""
 _MOST_DEATHS: Final = 24
@@ -134,9 +136,12 @@ def supervise(
     hear: Tell = lambda _: None,
     show: Callable[[str], None] = lambda _: None,
     allowance: Allowance = Allowance(),
-    terminal: bool = False,
+    terminal: Terminal = Terminal.NONE,
+    again: Callable[[], None] = lambda: None,
 ) -> Supervised:
     """Have a worker do a job; `hear` is told what it tells, `show` what it prints.
+
+    `again` is called before another worker begins anew.
 
     Raises what the job raises as far as that is the user's, and `Lost`.
     """
@@ -150,9 +155,10 @@ def supervise(
     with _interrupts() as pressed:
         for _ in range(_MOST_DEATHS):
             watching = _Watching(page, pressed, until, allowance, most_mb, hear, show)
-            end = watching.follow(start(_work(job, page, dict(fatal), traced), terminal=terminal))
+            end = watching.follow(start(_work(job, page, dict(fatal), traced), terminal))
             if isinstance(end, Done):
                 return Supervised(end.value, tuple(accidents.values()))
+            again()
             if end.number == traced:
                 fatal[traced] = Fatal(end.hangs, end.what, end.code)
                 accidents.pop(traced, None)
@@ -234,6 +240,8 @@ class _Watching:
     _seen: int = 0
     _since: Spent = field(default_factory=lambda: Spent(0.0, 0.0))
     _printed: int = 0
+    _late: dict[float, Spent] = field(default_factory=dict)
+    """What the worker had done when it should have come to an end."""
 
     def follow(self, worker: Contained) -> Done | _Death:
         """Return what the worker returned, or in which call of the program it ended."""
@@ -303,18 +311,30 @@ class _Watching:
     def _look(self, worker: Contained) -> _Death | None:
         """Look whether the worker is to be stopped; return in which call it hung."""
         self._pass_on_interrupts(worker)
-        now = time.monotonic()
-        if self.until is not None and now > self.until + _GRACE_S:
+        if self.until is not None and self._outstays(self.until, worker):
             raise Lost(stopping.seconds(self.allowance.seconds or 0.0))
         if not worker.process:
             return None
         self._weigh(worker)
         return self._hung(worker)
 
+    def _outstays(self, moment: float, worker: Contained) -> bool:
+        """Tell whether a worker goes on although it should have come to an end at a moment.
+
+        Time in which others ran in its place does not count against it, up to a point.
+        """
+        late = time.monotonic() - moment
+        if late < 0 or not worker.process:
+            return late > _GRACE_S
+        now = spent(worker.process)
+        last = self._late.setdefault(moment, now)
+        used = now.computing - last.computing + now.waiting - last.waiting
+        return used > _GRACE_S or late > _BUSY * _GRACE_S
+
     def _pass_on_interrupts(self, worker: Contained) -> None:
         if not self.pressed.times:
             return
-        if self.pressed.times > 1 or time.monotonic() > self.pressed.first + _GRACE_S:
+        if self.pressed.times > 1 or self._outstays(self.pressed.first, worker):
             raise Lost(Bound("Ctrl-C", Why.INTERRUPTED))
         if not self._sent:
             self._sent = 1

@@ -1,0 +1,105 @@
+"""Whole commands in a worker: those that print as they go, or that a person steers."""
+
+from __future__ import annotations
+
+import functools
+import io
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import click
+
+from penstock.verdict import Result, told
+from penstock.verdict import sentence as sentence_of
+from penstock.worker.containment import Terminal
+from penstock.worker.supervision import Allowance, Lost, Tell, supervise
+
+STOPPED: Final = 3
+
+Callback = Callable[..., int]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a worker printed, where that is no file that it shares with us."""
+
+    stream: str
+    text: str
+
+
+class _Telling(io.TextIOBase):
+    """A stream that tells what is written to it."""
+
+    def __init__(self, tell: Tell, stream: str) -> None:
+        self._tell = tell
+        self._stream = stream
+
+    def write(self, text: str, /) -> int:
+        """Tell a text."""
+        self._tell(Printed(self._stream, text))
+        return len(text)
+
+
+def _is_file(stream: TextIO) -> bool:
+    """Tell whether what is written to a stream goes to a file that a worker has too."""
+    try:
+        return stream.fileno() in (1, 2)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def contained(callback: Callback) -> Callback:
+    """Have a command of the command line run in a worker.
+
+    Without a status from it, nothing is known: then the command ends as one that was stopped by a bound.
+    """
+
+    @functools.wraps(callback)
+    def run(**options: Any) -> int:
+        return run_contained(lambda _: callback(**options), seconds=options.get("seconds"))
+
+    return run
+
+
+def run_contained(
+    command: Callable[[Tell], int],
+    *,
+    seconds: float | None = None,
+    terminal: Terminal = Terminal.SCREEN,
+) -> int:
+    """Run what a command does in a worker, and return its exit status.
+
+    It tells which folders it makes, so that none is left of a worker that another follows.
+    """
+    folders: list[Path] = []
+    streams = {name: getattr(sys, name) for name in ("stdout", "stderr") if not _is_file(getattr(sys, name))}
+
+    def begin_again() -> None:
+        while folders:
+            shutil.rmtree(folders.pop(), ignore_errors=True)
+
+    def hear(news: object) -> None:
+        if isinstance(news, Path):
+            folders.append(news)
+        elif isinstance(news, Printed) and news.stream in streams:
+            streams[news.stream].write(news.text)
+
+    def job(tell: Tell) -> int:
+        for name in streams:
+            setattr(sys, name, _Telling(tell, name))
+        return command(tell)
+
+    allowance = Allowance(seconds)
+    try:
+        done = supervise(job, hear=hear, allowance=allowance, terminal=terminal, again=begin_again)
+    except Lost as lost:
+        click.echo(f"penstock: {told(Result.BOUNDED, [sentence_of(lost.bound)])}", err=True)
+        return STOPPED
+    for accident in done.accidents:
+        click.echo(f"penstock: {told(Result.BOUNDED, [sentence_of(accident)])}", err=True)
+    status = done.value
+    return STOPPED if not isinstance(status, int) or (done.accidents and status == 0) else status
