@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from penstock.minimize.reproducing import Attempt
     from penstock.replay import Replay
     from penstock.verify.proof import Proof, Refutation
+    from penstock.worker.supervision import Tell
 
 __all__ = [
     "Broken",
@@ -128,8 +129,10 @@ def fuzz(
     With `to_end` the run goes on after that.  No run is conclusive.
     """
     from penstock.fuzz.fuzzing import fuzz as run
+    from penstock.fuzz.fuzzing import has_processes
     from penstock.fuzz.invariants import invariants_of
     from penstock.fuzz.summary import lasting, next_steps_of, run_verdict, summary, write_summary
+    from penstock.worker.commands import in_worker
 
     async def conduct(fuzzing: Fuzzing) -> None:
         def look(fuzzing: Fuzzing) -> None:
@@ -141,24 +144,38 @@ def fuzz(
     if "seconds" in given:
         given.setdefault("events", None)
     chosen = _scenario(scenario, given, fuzz=FuzzOptions)
-    running = run(chosen, Path(output), invariants=invariants_of, conduct=conduct, conclude=write_summary)
-    report = _waited_for(running)
-    told = summary(report)
-    story = _told_from(read_trace(report.trace)) if lasting(report) else ""
-    return Result(
-        "fuzz",
-        chosen.name,
-        told["result"],
-        tuple(
-            Violation(found.finding.invariant, found.finding.message, story, report.trace)
-            for found in lasting(report)
-        ),
-        run_verdict(report),
-        report.outcome.seconds,
-        tuple(report.outcome.remarks),
-        report,
-        next_steps_of(report),
-    )
+
+    def job(tell: Tell) -> Result[Run]:
+        begun = run(
+            chosen,
+            Path(output).absolute(),
+            invariants=invariants_of,
+            conduct=conduct,
+            conclude=write_summary,
+            begun=tell,
+        )
+        report = _waited_for(begun)
+        told = summary(report)
+        story = _told_from(read_trace(report.trace)) if lasting(report) else ""
+        return Result(
+            "fuzz",
+            chosen.name,
+            told["result"],
+            tuple(
+                Violation(found.finding.invariant, found.finding.message, story, report.trace)
+                for found in lasting(report)
+            ),
+            run_verdict(report),
+            report.outcome.seconds,
+            tuple(report.outcome.remarks),
+            report,
+            next_steps_of(report),
+        )
+
+    if has_processes(chosen):
+        return job(lambda _: None)
+    result: Result[Run] = in_worker(job, seconds=chosen.fuzzing().seconds)
+    return replace(result, details=replace(result.details, scenario=chosen))
 
 
 def _waited_for(running: Coroutine[Any, Any, Run]) -> Run:
@@ -182,15 +199,14 @@ def replay(
     since is judged by whether it still breaks the property.  With real processes, up to `tries` are made.
     """
     from penstock.minimize.script import trace_file
+    from penstock.worker.commands import in_worker
 
-    file = trace_file(Path(trace))
+    file = trace_file(Path(trace)).absolute()
     recorded = read_trace(file)
     # Of a proof there are no inputs to give: its packets may come any number of times.
-    return (
-        _replayed(file, recorded, tries)
-        if exact or "verify" in recorded.details
-        else _given_again(file, recorded, tries)
-    )
+    again = _replayed if exact or "verify" in recorded.details else _given_again
+    result: Result[Replay] | Result[Attempt] = in_worker(lambda _: again(file, recorded, tries))
+    return result
 
 
 def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
@@ -246,27 +262,32 @@ def minimize(
     from penstock.minimize.script import trace_file
     from penstock.minimize.worker import Origin
     from penstock.minimize.writing import folder_for, write_minimal
+    from penstock.worker.commands import in_worker
 
-    file = trace_file(Path(trace))
+    file = trace_file(Path(trace)).absolute()
     given = Origin.of(file, invariant=invariant, wide=wide)
     script = given.script()
-    folder = folder_for(file) if output is None else Path(output)
+    folder = folder_for(file) if output is None else Path(output).absolute()
 
     def search(origin: Origin) -> Minimal:
         return minimise(script, origin.reproducer(script), folder=folder, tries=tries, terms=origin.terms)
 
-    minimal, origin = confirmed(given, search, folder)
-    reproducer = origin.reproducer(script)
-    often = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
-    return Minimised(
-        "" if script.violation is None else script.violation.invariant,
-        minimal.message,
-        tuple(map(str, minimal.inputs)),
-        minimal.original,
-        minimal.replays,
-        minimal.seconds,
-        write_minimal(folder, minimal, reproducer, tries=often),
-    )
+    def job(_: object) -> Minimised:
+        minimal, origin = confirmed(given, search, folder)
+        reproducer = origin.reproducer(script)
+        often = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
+        return Minimised(
+            "" if script.violation is None else script.violation.invariant,
+            minimal.message,
+            tuple(map(str, minimal.inputs)),
+            minimal.original,
+            minimal.replays,
+            minimal.seconds,
+            write_minimal(folder, minimal, reproducer, tries=often),
+        )
+
+    minimised: Minimised = in_worker(job)
+    return minimised
 
 
 def _scenario(given: Given, changes: Mapping[str, Any], **tables: type) -> Scenario:

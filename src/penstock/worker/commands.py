@@ -13,10 +13,11 @@ from typing import Any, Final, TextIO
 
 import click
 
+from penstock.errors import PenstockError
 from penstock.verdict import Result, told
 from penstock.verdict import sentence as sentence_of
 from penstock.worker.containment import Terminal
-from penstock.worker.supervision import Allowance, Lost, Tell, supervise
+from penstock.worker.supervision import Allowance, Job, Lost, Tell, supervise
 
 STOPPED: Final = 3
 
@@ -52,6 +53,35 @@ def _is_file(stream: TextIO) -> bool:
         return False
 
 
+class _Folders:
+    """The folders that a worker has made; of one that another follows, none is left."""
+
+    def __init__(self) -> None:
+        self._made: list[Path] = []
+
+    def hear(self, news: object) -> None:
+        """Note a folder, if it is one that is told."""
+        if isinstance(news, Path):
+            self._made.append(news)
+
+    def remove(self) -> None:
+        """Remove them."""
+        while self._made:
+            shutil.rmtree(self._made.pop(), ignore_errors=True)
+
+
+def in_worker(job: Job[Any], *, seconds: float | None = None) -> Any:
+    """Have something done in a worker and return what it returns; without that, nothing is known."""
+    folders = _Folders()
+    try:
+        done = supervise(job, hear=folders.hear, allowance=Allowance(seconds), again=folders.remove)
+    except Lost as lost:
+        raise PenstockError(told(Result.BOUNDED, [sentence_of(lost.bound)])) from None
+    if done.accidents:
+        raise PenstockError(told(Result.BOUNDED, list(map(sentence_of, done.accidents))))
+    return done.value
+
+
 def contained(callback: Callback) -> Callback:
     """Have a command of the command line run in a worker.
 
@@ -75,17 +105,12 @@ def run_contained(
 
     It tells which folders it makes, so that none is left of a worker that another follows.
     """
-    folders: list[Path] = []
+    folders = _Folders()
     streams = {name: getattr(sys, name) for name in ("stdout", "stderr") if not _is_file(getattr(sys, name))}
 
-    def begin_again() -> None:
-        while folders:
-            shutil.rmtree(folders.pop(), ignore_errors=True)
-
     def hear(news: object) -> None:
-        if isinstance(news, Path):
-            folders.append(news)
-        elif isinstance(news, Printed) and news.stream in streams:
+        folders.hear(news)
+        if isinstance(news, Printed) and news.stream in streams:
             streams[news.stream].write(news.text)
 
     def job(tell: Tell) -> int:
@@ -93,9 +118,10 @@ def run_contained(
             setattr(sys, name, _Telling(tell, name))
         return command(tell)
 
-    allowance = Allowance(seconds)
     try:
-        done = supervise(job, hear=hear, allowance=allowance, terminal=terminal, again=begin_again)
+        done = supervise(
+            job, hear=hear, allowance=Allowance(seconds), terminal=terminal, again=folders.remove
+        )
     except Lost as lost:
         click.echo(f"penstock: {told(Result.BOUNDED, [sentence_of(lost.bound)])}", err=True)
         return STOPPED

@@ -29,7 +29,7 @@ _FROM: Final = (
     *("penstock.check", "penstock.explain.", "penstock.explore.search", "penstock.next_steps"),
     *("penstock.openflow.", "penstock.reservation", "penstock.results", "penstock.stopping"),
     *("penstock.trace", "penstock.verdict", "penstock.verify.", "penstock.worker.", "penstock.world."),
-    *("penstock.controllers.held",),
+    *("penstock.controllers.held", "penstock.fuzz.", "penstock.minimize.", "penstock.replay"),
 )
 """The modules whose values cross."""
 
