@@ -19,6 +19,10 @@ from penstock.errors import PenstockError
 from penstock.verdict import Result
 
 
+DEAF = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
+"""Has no signal reach a program, so that nothing in its process can interrupt it."""
+
+
 def found(app: Path, **fields: object) -> tuple[str, str]:
     """Return which property an app breaks, and the story of it."""
     result = check(app, topology="single,2", output=app.parent / "traces", **fields)
@@ -52,9 +56,9 @@ def test_a_program_that_ends_its_process_has_crashed(tmp_path: Path, packet: str
 @pytest.mark.parametrize(
     "packet",
     [
-        "socket.socketpair()[0].recv(1)",
-        "os.read(os.pipe()[0], 1)",
-        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 60)); socket.socketpair()[0].recv(1)",
+        "ours, theirs = socket.socketpair(); ours.recv(1)",
+        "reading, writing = os.pipe(); os.read(reading, 1)",
+        f"{DEAF}; ours, theirs = socket.socketpair(); ours.recv(1)",
     ],
 )
 def test_a_handler_that_waits_for_what_never_comes_hangs(tmp_path: Path, packet: str) -> None:
@@ -168,8 +172,8 @@ def test_what_a_program_prints_past_python_cannot_pass_for_a_verdict(tmp_path: P
 
 def test_ctrl_c_is_answered_though_a_handler_waits(tmp_path: Path) -> None:
     mark = tmp_path / "waits"
-    block = "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 60))"
-    write_app(tmp_path, packet=f"open({str(mark)!r}, 'w').close(); {block}; socket.socketpair()[0].recv(1)")
+    wait = "ours, theirs = socket.socketpair(); ours.recv(1)"
+    write_app(tmp_path, packet=f"open({str(mark)!r}, 'w').close(); {DEAF}; {wait}")
     command = penstock("check", "app.py", "--topo", "single,2", cwd=tmp_path)
     while not mark.exists():
         assert command.poll() is None
