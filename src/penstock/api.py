@@ -39,6 +39,7 @@ from penstock.verify.options import VerifyOptions
 
 if TYPE_CHECKING:
     from penstock.check import Finding, Report
+    from penstock.consent import Consent
     from penstock.fuzz.fuzzing import Fuzzing
     from penstock.fuzz.fuzzing import Report as Run
     from penstock.minimize.reproducing import Attempt
@@ -190,29 +191,34 @@ def _waited_for(running: Coroutine[Any, Any, Run]) -> Run:
 
 
 def replay(
-    trace: str | PathLike[str], /, *, tries: int = 1, exact: bool = True
+    trace: str | PathLike[str], /, *, tries: int = 1, exact: bool = True, trust: bool = False
 ) -> Result[Replay] | Result[Attempt]:
     """Run a trace, or the folder of a run, again; the result holds its violation if that came again.
 
     An exact replay ends at the first step that differs from the trace.  Otherwise the inputs of the trace are
     given again and what follows is followed as far as possible, so that a controller which has changed
     since is judged by whether it still breaks the property.  With real processes, up to `tries` are made.
+
+    This runs the code that the trace names.  If that is not what the trace was recorded with here, a
+    `PenstockError` says so, unless you `trust` it.
     """
+    from penstock.consent import consent_to
     from penstock.minimize.script import trace_file
     from penstock.worker.commands import in_worker
 
     file = trace_file(Path(trace)).absolute()
+    consent = consent_to(file, trust=trust, how="trust=True")
     recorded = read_trace(file)
     # Of a proof there are no inputs to give: its packets may come any number of times.
     again = _replayed if exact or "verify" in recorded.details else _given_again
-    result: Result[Replay] | Result[Attempt] = in_worker(lambda _: again(file, recorded, tries))
+    result: Result[Replay] | Result[Attempt] = in_worker(lambda _: again(file, recorded, consent, tries))
     return result
 
 
-def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
+def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Replay]:
     from penstock.replay import replay as run
 
-    again = run(file, tries=tries)
+    again = run(file, consent, tries=tries)
     remarks = () if again.diverged is None else (f"At step {again.diverged}, {again.difference}.",)
     word = (
         "reproduced" if again.reproduced else "diverged" if again.diverged is not None else "not reproduced"
@@ -224,11 +230,12 @@ def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
     )
 
 
-def _given_again(file: Path, recorded: Trace, tries: int) -> Result[Attempt]:
+def _given_again(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Attempt]:
+    from penstock.consent import runnable
     from penstock.minimize.reproducers import reproducer_of
     from penstock.minimize.script import is_wide, script_of
 
-    script = script_of(recorded, file.parent)
+    script = script_of(recorded, runnable(recorded, file.parent, consent))
     if script.violation is None:
         raise PenstockError(f"{file} tells no violation, so there is nothing that could come again.")
     reproducer = reproducer_of(script, wide=is_wide(recorded))
@@ -255,8 +262,13 @@ def minimize(
     tries: int = 1,
     invariant: str | None = None,
     wide: bool = False,
+    trust: bool = False,
 ) -> Minimised:
-    """Find the few inputs of a trace that lead to its violation, and write them down with a test."""
+    """Find the few inputs of a trace that lead to its violation, and write them down with a test.
+
+    As with `replay`, the code that the trace names has to be what it was recorded with here, or trusted.
+    """
+    from penstock.consent import consent_to
     from penstock.minimize.confirming import confirmed, confirming_tries
     from penstock.minimize.ddmin import Minimal, minimise
     from penstock.minimize.script import trace_file
@@ -265,7 +277,8 @@ def minimize(
     from penstock.worker.commands import in_worker
 
     file = trace_file(Path(trace)).absolute()
-    given = Origin.of(file, invariant=invariant, wide=wide)
+    consent = consent_to(file, trust=trust, how="trust=True")
+    given = Origin.of(file, invariant=invariant, wide=wide, consent=consent)
     script = given.script()
     folder = folder_for(file) if output is None else Path(output).absolute()
 

@@ -380,6 +380,7 @@ def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None)
                 scenario.folder,
                 built.joining,
                 verdict_of(name, message, why),
+                replace(scene, joining=()) if (scene := built.scene) is not None else None,
                 **_coverage(report, built, _Means(Plan())),
             )
         report.findings.append(Finding(name, message, built.joining, True, path, why))
@@ -422,7 +423,7 @@ def _report(
         (report.findings if confirmed else report.unconfirmed).append(found)
     _conclude(report, built)
     report.next_steps = _next_steps(report, built, means)
-    header = {**details, **_coverage(report, built, means)}
+    header = {**details, **_coverage(report, built, means), "scene": built.scene}
     _write(report, output, header)
     if way.found is not None and report.findings:
         way.found(report)

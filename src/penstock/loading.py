@@ -1,7 +1,7 @@
 """Finding what a user names: `file.py:Object`, in a file of their own.
 
-Only code that the user points to is run, and only by commands that run controllers; reading a trace
-runs nothing.
+Only code that the user points to is run, and only by commands that run controllers; looking at a trace
+runs nothing (see `consent`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from penstock.code_files import note_imports
 from penstock.errors import PenstockError
 from penstock.suggesting import hint
-from penstock.users_code import explained
+from penstock.users_code import bar_while_looking, explained
 
 _PREFIX: Final = "penstock_user_"
 
@@ -38,6 +39,7 @@ def load_object(text: str, folder: Path, what: str) -> Any:
 
 def load_file(path: Path, what: str) -> ModuleType:
     """Run a Python file as a module of its own and return it; a second time it is not run again."""
+    bar_while_looking(path.name)
     path = path.resolve()
     if not path.is_file():
         raise PenstockError(f"There is no file {path.name} in {path.parent}, where the {what} should be.")
@@ -47,6 +49,7 @@ def load_file(path: Path, what: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    before = set(sys.modules)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
     try:
@@ -56,6 +59,7 @@ def load_file(path: Path, what: str) -> ModuleType:
         raise PenstockError(f"{path.name} failed to load: {explained(error)}.") from error
     finally:
         sys.path.remove(str(path.parent))
+    note_imports(path, (file_of(sys.modules[name]) for name in set(sys.modules) - before))
     return module
 
 
@@ -75,6 +79,12 @@ def loading_anew() -> Iterator[None]:
             if is_user_file(sys.modules[name]) or name in before:
                 del sys.modules[name]
         sys.modules.update(before)
+
+
+def file_of(module: ModuleType) -> Path | None:
+    """Return the file that a module was loaded from, if it has one."""
+    file = getattr(module, "__file__", None)
+    return Path(file) if isinstance(file, str) else None
 
 
 def is_user_file(module: ModuleType) -> bool:

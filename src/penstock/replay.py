@@ -14,9 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from penstock.consent import Consent, runnable
 from penstock.errors import PenstockError
 from penstock.properties.watch import Watch
-from penstock.scenario import scenario_of
+from penstock.scenario import Scenario
 from penstock.trace import Trace, read_trace
 from penstock.world.transition import Record
 from penstock.world.world import World, states_of
@@ -49,7 +50,7 @@ class Replay:
     """The cause, as the trace tells it."""
 
 
-def replay(path: Path, *, tries: int = 1, waiting: Waiting | None = None) -> Replay:
+def replay(path: Path, consent: Consent, *, tries: int = 1, waiting: Waiting | None = None) -> Replay:
     """Run a trace, or that of a run's folder, again; it ends at the first step that differs.
 
     Where real processes take part, it is run up to `tries` times until the violation comes; `waiting` says
@@ -62,14 +63,15 @@ def replay(path: Path, *, tries: int = 1, waiting: Waiting | None = None) -> Rep
     if "verify" in trace.details:
         from penstock.verify.replaying import replay_proof
 
-        return Replay(**replay_proof(trace, file.parent / trace.folder))
-    return _fuzzed(trace, file, tries, waiting) if is_fuzzed(trace) else _searched(trace, file)
+        return Replay(**replay_proof(trace, file.parent, consent))
+    scenario = runnable(trace, file.parent, consent)
+    return _fuzzed(trace, scenario, file, tries, waiting) if is_fuzzed(trace) else _searched(trace, scenario)
 
 
-def _searched(trace: Trace, path: Path) -> Replay:
+def _searched(trace: Trace, scenario: Scenario) -> Replay:
     from penstock.watched_world import is_quiet
 
-    built = scenario_of(trace.scenario, path.parent / trace.folder).build()
+    built = scenario.build()
     world = World(built.network)
     world.restore(built.start)
     watch = Watch(built.network, built.properties)
@@ -105,12 +107,12 @@ def _short(message: str | None, sends: tuple[str, ...]) -> str:
     return f"{message or 'an action'} -> {'; '.join(sends) or 'nothing'}"
 
 
-def _fuzzed(trace: Trace, path: Path, tries: int, waiting: Waiting | None) -> Replay:
+def _fuzzed(trace: Trace, scenario: Scenario, path: Path, tries: int, waiting: Waiting | None) -> Replay:
     from penstock.minimize.reproducers import reproducer_of
     from penstock.minimize.script import is_wide, script_of
     from penstock.minimize.waiting import USUAL
 
-    script = script_of(trace, path.parent)
+    script = script_of(trace, scenario)
     reproducer = reproducer_of(script, wide=is_wide(trace), waiting=waiting or USUAL)
     if not reproducer.is_exact:
         return _described(script, reproducer.run(script.inputs, tries=tries))

@@ -263,8 +263,10 @@ def _folder_in(table: dict[str, Any]) -> str:
     return str(fit(folder, Annotated[Path, Such('".."')], Place("folder", Scenario.SECTION)))
 
 
-def scenario_of(table: Table, folder: Path) -> Scenario:
-    """Return the scenario that plain data describes."""
+def scenario_of(table: dict[str, Any], folder: Path) -> Scenario:
+    """Return the scenario that the user's own plain data describe; that of a trace is `consent.runnable`."""
+    if not isinstance(table, dict):
+        raise TypeError("A trace's scenario takes a consent to be built: see penstock.consent.")
     known = [item.name for item in fields(Scenario) if item.name != "folder"]
     for key in (key for key in table if key not in known):
         if homes := [f"[{name}]" for name, kind in _SECTIONS.items() if key in signature(kind).parameters]:

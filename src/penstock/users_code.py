@@ -1,10 +1,16 @@
-"""Running code of the user's: whatever it raises is told in one sentence with its file and line."""
+"""Running code of the user's: whatever it raises is told in one sentence with its file and line.
+
+While a stranger's file is looked at, none is to run: `nothing_runs` bars every way by which code is loaded or
+started (`bar_while_looking`), whatever led there.
+"""
 
 from __future__ import annotations
 
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -12,6 +18,25 @@ from penstock.errors import PenstockError
 from penstock.results import nearest
 
 T = TypeVar("T")
+
+_looking: ContextVar[bool] = ContextVar("looking", default=False)
+
+
+@contextmanager
+def nothing_runs() -> Iterator[None]:
+    """Let no code of the user's be loaded or started inside this block."""
+    before = _looking.set(True)
+    try:
+        yield
+    finally:
+        _looking.reset(before)
+
+
+def bar_while_looking(what: str) -> None:
+    """Refuse to load or start something while a file is only looked at."""
+    if _looking.get():
+        raise PenstockError(f"{what} is not run, since the trace is only looked at")
+
 
 _HERE: Final = Path(__file__).resolve().parent
 _LIBRARIES: Final = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from penstock.cli.consenting import run_option
+
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
@@ -36,12 +38,14 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None, picture:
 @click.option("--to", metavar="HOST", help="Where that packet is meant to go.")
 @click.option("--as", "protocol", default="ping", show_default=True, help="What it is: ping, arp, tcp, udp.")
 @click.option("--at", type=click.IntRange(0), metavar="N", help="After which line; by default the violation.")
+@run_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def trace_packet(host: str | None, to: str | None, trace: Path, **options: Any) -> int:
     """Follow a packet of a trace, hop by hop, with the rules that it met.
 
-    PACKET is its name (h1#3) or the number of a line that sends it; without, all are listed.  With --from
-    and --to, find out where a packet would have gone after line N.
+    PACKET is its name (h1#3) or the number of a line that sends it; without, all are listed.  With --from and
+    --to, find out where a packet would have gone after line N.  Nothing is run, unless an older trace does
+    not have what its controller sent and you give --run.
     """
     from penstock.cli.rootcausing import run_trace_packet
 
@@ -53,11 +57,12 @@ def trace_packet(host: str | None, to: str | None, trace: Path, **options: Any) 
 @click.option("--at", type=click.IntRange(0), metavar="N", help="After which line; by default the violation.")
 @click.option("--interactive", is_flag=True, help="Go through it from a console.")
 @click.option("--reduce", is_flag=True, help="List the commands that made the tables, and no others.")
+@run_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def openflow(trace: Path, **options: Any) -> int:
     """Replay a trace's OpenFlow messages to the switches alone, and look at these.
 
-    Controllers that are processes are not started; one that runs in process is, to know what it sent.
+    Nothing is run, unless an older trace does not have what its controller sent and you give --run.
     """
     from penstock.cli.rootcausing import run_openflow
 

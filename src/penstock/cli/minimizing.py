@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 from rich.markup import escape
 
+from penstock.cli.consenting import consent_to_replay
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
 from penstock.errors import PenstockError
 from penstock.fuzz.summary import counted
@@ -49,9 +50,10 @@ def waiting_of(
     return Waiting(epsilon, "data" in wait_for, "logs" in wait_for, barriers, careful, faketime, peek)
 
 
-def run_replay(trace: Path, *, tries: int, as_json: bool, **live: Any) -> int:
+def run_replay(trace: Path, *, trust: bool = False, tries: int, as_json: bool, **live: Any) -> int:
     """Run a trace again, print how it went, and return the exit status."""
-    result = replay(trace, tries=tries, waiting=waiting_of(**live))
+    consent = consent_to_replay(trace, trust=trust)
+    result = replay(trace, consent, tries=tries, waiting=waiting_of(**live))
     if as_json:
         click.echo(_replay_as_json(result))
     elif result.inputs or result.lines:
@@ -126,13 +128,14 @@ def run_minimize(
     workers: int,
     scheduler: str | None,
     as_json: bool,
+    trust: bool = False,
     **live: Any,
 ) -> int:
     """Minimise a trace, write and print what is left, and return the exit status."""
-    waiting = waiting_of(**live)
+    consent, waiting = consent_to_replay(trace, trust=trust), waiting_of(**live)
     try:
         with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
-            origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
+            origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting, consent=consent)
             script = origin.script()
             folder = output if output is not None else folder_for(trace_file(trace))
             if shortest:

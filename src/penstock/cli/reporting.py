@@ -6,7 +6,10 @@ from pathlib import Path
 
 import click
 
+from penstock.cli.consenting import consent_to_look, run_option
+from penstock.consent import Consent, consent_given
 from penstock.errors import PenstockError
+from penstock.trace import read_header
 
 
 @click.command(name="report")
@@ -18,28 +21,39 @@ from penstock.errors import PenstockError
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="With --serve, on which port; by default any."
 )
-@click.option("--no-run", is_flag=True, help="Run nothing: no states between the steps.")
+@run_option
+@click.option("--no-states", is_flag=True, help="Leave out the states between the steps.")
 @click.option("--no-open", is_flag=True, help="With --serve, do not open a browser.")
 @click.option("--json", "as_json", is_flag=True, help="The report as data: print it, or write it to -o.")
 def report_command(
-    path: Path, output: Path | None, serve: bool, port: int, no_run: bool, no_open: bool, as_json: bool
+    path: Path,
+    output: Path | None,
+    serve: bool,
+    port: int,
+    run: bool,
+    no_states: bool,
+    no_open: bool,
+    as_json: bool,
 ) -> int:
     """Show a run: the network, every step, what it changed, and the story.
 
     PATH is a trace, or the folder of a run or a minimisation.  The report is one HTML file that needs nothing
-    else.  For the states between the steps the run is taken again, with the controller that the trace names.
+    else.  Nothing is run for it: what switches and hosts know after each step is worked out from the trace.
+    What the controller knows takes the controller; --run runs it.
     """
+    if run and no_states:
+        raise PenstockError("--run is for states, and --no-states leaves them out: give one of them.")
+    consent = consent_to_look(path, run=run)
     if serve:
         if as_json or output is not None:
             raise PenstockError("--serve writes no file: leave --json and -o out.")
-        return _serve(path, port, run=not no_run, browse=not no_open)
+        return _serve(path, port, consent, browse=not no_open)
     from penstock.cli.output import Live
     from penstock.minimize.script import trace_file
     from penstock.report.document import report_on
 
-    doing = "reading the trace …" if no_run else "taking the run again …"
-    with Live(quiet=as_json, doing=doing):
-        document = report_on(path, run=not no_run)
+    with Live(quiet=as_json, doing="reading the trace …"):
+        document = report_on(path, consent, states=not no_states)
     if as_json and output is None:
         click.echo(document.as_text())
         return 0
@@ -52,12 +66,13 @@ def report_command(
 
 
 def write_report(trace: Path) -> Path:
-    """Write the report of a trace beside it; return where it is."""
+    """Write the report of a trace beside it, right after the run that it is of; return where it is."""
     from penstock.report.document import report_on
     from penstock.report.page import render
 
     into = default_file(trace)
-    write_whole(into, render(report_on(trace).as_json()))
+    consent = consent_given(read_header(trace))
+    write_whole(into, render(report_on(trace, consent).as_json()))
     return into
 
 
@@ -77,13 +92,13 @@ def write_whole(path: Path, text: str) -> None:
         raise PenstockError(f"The report cannot be written to {path}: {error.strerror}.") from None
 
 
-def _serve(path: Path, port: int, *, run: bool, browse: bool) -> int:
+def _serve(path: Path, port: int, consent: Consent | None, *, browse: bool) -> int:
     """Serve a report until Ctrl-C."""
     import webbrowser
 
     from penstock.report.serving import serving
 
-    with serving(path, port=port, run=run) as (address, ending):
+    with serving(path, consent, port=port) as (address, ending):
         click.echo(f"The report is at {address} until Ctrl-C.")
         if browse:
             webbrowser.open(address)

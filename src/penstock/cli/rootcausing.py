@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from penstock.cli.consenting import consent_to_look
 from penstock.cli.output import printable
 from penstock.errors import PenstockError
 from penstock.minimize.script import trace_file
@@ -59,6 +60,7 @@ def run_trace_packet(
     at: int | None,
     ends: tuple[str | None, str | None],
     protocol: str,
+    run: bool,
     as_json: bool,
 ) -> int:
     """Tell which way a packet of a trace took, or which way one would take at a line of it."""
@@ -68,7 +70,7 @@ def run_trace_packet(
     if host is not None and to is not None:
         if packet is not None:
             raise PenstockError("Give either a packet of the trace, or --from and --to for one that is not.")
-        return _try_packet(path, at, (host, to, protocol), as_json=as_json)
+        return _try_packet(path, at, (host, to, protocol), run=run, as_json=as_json)
     if at is not None:
         raise PenstockError("--at is for a packet that is not in the trace: give --from and --to, too.")
     trace = read_trace(trace_file(path))
@@ -129,8 +131,8 @@ def _hop_as_json(hop: Hop) -> dict[str, Any]:
     }
 
 
-def _try_packet(path: Path, at: int | None, packet: tuple[str, str, str], *, as_json: bool) -> int:
-    rewind = _at(path, at)
+def _try_packet(path: Path, at: int | None, packet: tuple[str, str, str], *, run: bool, as_json: bool) -> int:
+    rewind = _at(_recording(path, run=run), at)
     records = list(rewind.path(*packet))
     if as_json:
         rows = [{"node": record.node, "step": str(record), "events": _texts(record)} for record in records]
@@ -148,9 +150,12 @@ def _texts(record: Record) -> list[str]:
 # OpenFlow replay.
 
 
-def _at(path: Path, line: int | None) -> Rewind:
+def _recording(path: Path, *, run: bool) -> Recording:
+    return load_recording(path, consent_to_look(path, run=run))
+
+
+def _at(recording: Recording, line: int | None) -> Rewind:
     """Return the switches of a trace right after a line; by default at the violation."""
-    recording = load_recording(path)
     rewind = Rewind(recording)
     rewind.go_to(recording.end if line is None else line)
     return rewind
@@ -168,19 +173,26 @@ def _moment_lines(rewind: Rewind) -> Iterator[str]:
 
 
 def run_openflow(
-    path: Path, *, at: int | None, reduce: bool, as_json: bool, interactive: bool, ask: Ask | None = None
+    path: Path,
+    *,
+    at: int | None,
+    reduce: bool,
+    as_json: bool,
+    interactive: bool,
+    run: bool = False,
+    ask: Ask | None = None,
 ) -> int:
     """Replay the OpenFlow messages of a trace to its switches alone; look at them, or reduce the messages."""
     if reduce:
-        reduced = reduce_commands(load_recording(path), at)
+        reduced = reduce_commands(_recording(path, run=run), at)
         click.echo(_reduced_as_json(reduced)) if as_json else _print(_reduced_lines(reduced))
         return 0
     if interactive:
         if as_json:
             raise PenstockError("The console speaks to people: leave --json or --interactive out.")
-        _converse(RewindConsole(load_recording(path)), at, ask)
+        _converse(RewindConsole(_recording(path, run=run)), at, ask)
         return 0
-    rewind = _at(path, at)
+    rewind = _at(_recording(path, run=run), at)
     if as_json:
         click.echo(json.dumps(_moment_as_json(rewind)))
     else:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from penstock.cli.consenting import trust_option
 from penstock.cli.live_options import live_options
 from penstock.cli.scenarios import ci_options, scenario_from, scenario_options
 from penstock.scenario import Scenario
@@ -122,16 +123,18 @@ class _Fuzz:
     "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
 )
 @live_options
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @contained
-def replay(trace: Path, tries: int, as_json: bool, **live: Any) -> int:
+def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> int:
     """Run a trace again and compare, step by step.
 
-    This runs the controller that the trace names.  TRACE may be the folder of a run.
+    This runs the controller that the trace names, if it is the one that the trace was recorded with here;
+    otherwise you are asked.  TRACE may be the folder of a run.
     """
     from penstock.cli.minimizing import run_replay
 
-    return run_replay(trace, tries=tries, as_json=as_json, **live)
+    return run_replay(trace, trust=trust, tries=tries, as_json=as_json, **live)
 
 
 @click.command()
@@ -153,13 +156,15 @@ def replay(trace: Path, tries: int, as_json: bool, **live: Any) -> int:
 )
 @click.option("--peek", is_flag=True, help="Look ahead at each input for the events that will come of it.")
 @live_options
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @contained
 def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:
     """Find the few inputs of a trace that lead to its violation.
 
-    This runs the controller that the trace names, again and again.  TRACE may be the folder of a run.  A
-    minimisation that was stopped goes on where it was.
+    This runs the controller that the trace names, again and again, if it is the one that the trace was
+    recorded with here; otherwise you are asked.  TRACE may be the folder of a run.  A minimisation that was
+    stopped goes on where it was.
     """
     from penstock.cli.minimizing import run_minimize
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from penstock.check import Report
+from penstock.cli.consenting import consent_to_replay, trust_option
 from penstock.cli.output import Live, print_report, report_as_json
 from penstock.cli.scenarios import (
     SEARCH,
@@ -124,11 +125,13 @@ def packets(
 @click.option("--at", type=click.IntRange(0), metavar="N", help="Of a trace, where to begin: after step N.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides what goes on at random.")
 @click.option("--plain", is_flag=True, help="Line by line, as it is done without a terminal.")
-def step(scenario: Path, at: int | None, seed: int, plain: bool, **options: Any) -> int:
+@trust_option
+def step(scenario: Path, at: int | None, seed: int, plain: bool, trust: bool, **options: Any) -> int:
     """Choose each step yourself, look around, go back.
 
     SCENARIO may also be a trace of a search or of an earlier run by hand: it is opened at its end, and can be
-    left for other steps anywhere.
+    left for other steps anywhere.  This runs the controller that the trace names, if it is the one that the
+    trace was recorded with here; otherwise you are asked.
     """
     return run_contained(lambda _: _step(scenario, at, seed, options, plain=plain), terminal=Terminal.WHOLE)
 
@@ -142,7 +145,7 @@ def _step(scenario: Path, at: int | None, seed: int, options: dict[str, Any], *,
     elif any(value not in (None, (), False) for value in options.values()):
         raise PenstockError(f"{scenario} is a trace and has its scenario with it: leave the options out.")
     else:
-        run = run_of_trace(scenario)
+        run = run_of_trace(scenario, consent_to_replay(scenario, trust=trust))
     if at is not None:
         run.go_to(at)
     return step_through(run, plain=plain, seed=seed)

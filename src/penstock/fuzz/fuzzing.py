@@ -376,6 +376,7 @@ def stage_of(setting: Setting, folder: Path) -> Stage:
         folder / "trace.jsonl",
         setting.scenario.table(),
         setting.scenario.folder,
+        setting.scene,
         engine="fuzz",
         seed=options.seed,
     )

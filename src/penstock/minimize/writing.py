@@ -31,7 +31,8 @@ _TEST: Final = '''"""{title}
 
 {story}
 
-The test fails until that is mended.  It runs the inputs of trace.jsonl, which is beside it.
+The test fails until that is mended.  It runs the inputs of trace.jsonl, which is beside it, with the
+controller as it is now.
 """
 
 from pathlib import Path
@@ -41,7 +42,8 @@ from penstock.api import replay
 
 def test_{name}() -> None:
     """{invariant} holds after these inputs."""
-    replay(Path(__file__).with_name("trace.jsonl"), exact=False, tries={tries}).assert_holds()
+    trace = Path(__file__).with_name("trace.jsonl")
+    replay(trace, exact=False, tries={tries}, trust=True).assert_holds()
 '''
 
 

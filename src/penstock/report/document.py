@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock import __version__
-from penstock.errors import PenstockError
+from penstock.consent import Consent, what_runs
 from penstock.explain.of_trace import finding_cause_lines
 from penstock.minimize.script import is_fuzzed
 from penstock.report.conclusion import read_conclusion
 from penstock.report.coverage import read_coverage
 from penstock.report.gathering import Gathered, Minimised, gather, inputs_of
-from penstock.report.layout import Drawing, drawing_of, drawing_of_shape
+from penstock.report.layout import Drawing, controllers_in, drawing_in, drawing_of
 from penstock.report.past import first_lasting
 from penstock.report.run_story import Choice, chosen_lines, tell_run
 from penstock.report.steps import StepWriter, Strings, connected, placeless
@@ -35,7 +35,6 @@ from penstock.trace import CUT_SHORT, Line, Trace
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint
 from penstock.world.signals import FABRIC
-from penstock.world.topology import topology
 
 FORMAT: Final = "penstock-report"
 VERSION: Final = 1
@@ -125,22 +124,36 @@ def _placeless(value: Any) -> Any:
     return placeless(str(value))
 
 
-def report_on(path: Path, *, run: bool = True) -> Document:
+def report_on(path: Path, consent: Consent | None = None, *, states: bool = True) -> Document:
     """Return the report on a trace, or on the folder of a run or a minimisation.
 
-    With `run`, the run is taken again for the states between its steps; otherwise nothing is run.
+    Nothing that the trace names is run.  With consent its controllers are, for what they know after each
+    step; `states` says whether states are wanted at all.
     """
-    return document_of(gather(path), run=run)
+    return document_of(gather(path), consent, states=states)
 
 
-def document_of(gathered: Gathered, *, run: bool = True) -> Document:
+def document_of(gathered: Gathered, consent: Consent | None = None, *, states: bool = True) -> Document:
     """Return the report on what was gathered."""
     trace = gathered.trace
-    states = unfold(trace, gathered.file.parent) if run and trace.lines else Unfolded()
+    unfolded = unfold(trace, gathered.file.parent, consent) if states and trace.lines else Unfolded()
+    return _whole(gathered, unfolded, _left_out(trace, unfolded, consent, states=states))
+
+
+def _left_out(trace: Trace, unfolded: Unfolded, consent: Consent | None, *, states: bool) -> list[str]:
+    """Return what there would be to see besides, in a sentence."""
+    if not states and trace.lines:
+        return ["States are not shown, since they were not wanted."]
+    if consent is None and unfolded.has_states and any(line.said for line in (*trace.joining, *trace.lines)):
+        run = what_runs(trace.scenario)
+        return [f"What the controller knows is not shown, since nothing was run: --run runs {run} for it."]
+    return []
+
+
+def _whole(gathered: Gathered, states: Unfolded, left_out: list[str]) -> Document:
+    trace = gathered.trace
     document = opened(gathered, states)
-    document.remarks += states.remarks
-    if not run and trace.lines:
-        document.remarks.append("States are not shown, since nothing was to be run.")
+    document.remarks += (*states.remarks, *left_out)
     document.states, document.states_until = states.has_states, states.until
     number, numbers = document.strings.number, document.strings.numbers
     document.start = [
@@ -207,22 +220,10 @@ def _loop(trace: Trace) -> int:
 
 
 def _drawing(trace: Trace, states: Unfolded) -> Drawing:
-    """Return the network: as it was built, or as its scenario names it, or as the lines tell."""
+    """Return the network: as it was built, or as the trace tells it, or as the lines do."""
     if states.network is not None:
         return drawing_of(states.network)
-    controllers = _controllers(trace)
-    shape = trace.scenario.get("topology", "single,2")
-    if isinstance(shape, str):
-        try:
-            return drawing_of_shape(topology(shape), controllers)
-        except PenstockError:
-            return _told_by_lines(trace, controllers)
-    return _told_by_lines(trace, controllers)
-
-
-def _controllers(trace: Trace) -> list[str]:
-    named = trace.scenario.get("controllers")
-    return [str(name) for name in named] if isinstance(named, Mapping) and named else ["c0"]
+    return drawing_in(trace) or _told_by_lines(trace, controllers_in(trace))
 
 
 def _told_by_lines(trace: Trace, controllers: list[str]) -> Drawing:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 from urllib.parse import parse_qs, urlsplit
 
+from penstock.consent import Consent
 from penstock.errors import PenstockError
 from penstock.minimize.progress import FILE
 from penstock.minimize.script import is_fuzzed, trace_file
@@ -36,7 +37,7 @@ from penstock.report.document import document_of, minimised_part, opened, report
 from penstock.report.gathering import SUMMARY, Gathered, engine_of, gather, minimising_folder
 from penstock.report.page import render
 from penstock.report.steps import StepWriter
-from penstock.report.unfolding import Unfolded, network_of
+from penstock.report.unfolding import Unfolded
 from penstock.trace import LONGEST_LINE, End, TraceReader, Verdict
 
 ADDRESS: Final = "127.0.0.1"
@@ -58,15 +59,15 @@ _MOST_SECONDS: Final = 600.0
 class Followed:
     """What is reported on, as far as it is; one for all pages."""
 
-    def __init__(self, path: Path, *, run: bool = True) -> None:
+    def __init__(self, path: Path, consent: Consent | None = None) -> None:
         self._path = path
-        self._run = run
+        self._consent = consent
         self._lock = threading.RLock()
         self._file = trace_file(path)
         self._maker = _Maker()
         self._whole: tuple[object, dict[str, Any]] | None = None
         """The document of a run that is over, and what the files looked like then."""
-        self._growing = None if self.is_over() else _Growing(self._file, run=run)
+        self._growing = None if self.is_over() else _Growing(self._file, consent)
 
     def is_over(self) -> bool:
         """Tell whether nothing is to be expected any more."""
@@ -80,7 +81,7 @@ class Followed:
                 return self._growing.document.as_json()
             looks = _looks(self._file)
             if self._whole is None or self._whole[0] != looks:
-                found = self._maker.made(self._path, run=self._run)
+                found = self._maker.made(self._path, run=self._consent is not None)
                 self._whole = (looks, {**found, "served": True})
             return self._whole[1]
 
@@ -110,9 +111,7 @@ class _Maker:
 
     def made(self, path: Path, *, run: bool) -> dict[str, Any]:
         """Return the document on a path; without states, if those cannot be had."""
-        if not run:
-            return report_on(path, run=False).as_json()
-        command = [sys.executable, "-c", _MAKING, "--json", "--", str(path)]
+        command = [sys.executable, "-c", _MAKING, "--json", *(["--run"] if run else []), "--", str(path)]
         try:
             with subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -123,7 +122,7 @@ class _Maker:
                     self._child.kill()
             found: dict[str, Any] = json.loads(text)
         except (OSError, subprocess.TimeoutExpired, ValueError):
-            found = report_on(path, run=False).as_json()
+            found = report_on(path, states=False).as_json()
             found["remarks"].append("Taking the run again came to no end.")
         return found
 
@@ -175,7 +174,7 @@ def _look(file: Path) -> tuple[int, int] | None:
 class _Growing:
     """What goes on: a run of which lines were read so far, or the minimisation of one that is whole."""
 
-    def __init__(self, path: Path, *, run: bool) -> None:
+    def __init__(self, path: Path, consent: Consent | None) -> None:
         self._path = path
         self._file = path.open("rb")
         self._rest = b""
@@ -184,13 +183,12 @@ class _Growing:
         self._progress: object = None
         self._is_whole = _run_is_over(path)
         if self._is_whole:
-            self.document = document_of(gather(path), run=run)
+            self.document = document_of(gather(path), consent)
             self._numbers = [step["n"] for step in self.document.steps]
         else:
             trace = self._reader.trace()
-            network = network_of(trace, path.parent) if run else None
             gathered = Gathered(path, trace, engine_of(trace))
-            self.document = opened(gathered, Unfolded(network), growing=True)
+            self.document = opened(gathered, Unfolded(), growing=True)
         self.document.live = self.document.served = True
         self._writer = StepWriter(self.document.drawing, self.document.lanes, self.document.strings)
 
@@ -334,9 +332,11 @@ def _number(text: str) -> int:
 
 
 @contextmanager
-def serving(path: Path, *, port: int = 0, run: bool = True) -> Iterator[tuple[str, threading.Event]]:
+def serving(
+    path: Path, consent: Consent | None = None, *, port: int = 0
+) -> Iterator[tuple[str, threading.Event]]:
     """Serve the report on a path; give its address, and what is set when the server has ended by itself."""
-    followed = Followed(path, run=run)
+    followed = Followed(path, consent)
     try:
         server = _Server(followed, port)
     except OSError as error:

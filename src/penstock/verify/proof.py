@@ -40,6 +40,7 @@ from penstock.report.coverage import KEY as COVERAGE
 from penstock.report.coverage import covered_file, proof_coverage
 from penstock.reservation import Reservation
 from penstock.scenario import DEFAULT_PROPERTIES, Scenario
+from penstock.scene import Scene
 from penstock.stopping import Bound, Why
 from penstock.trace import verdict_of, write_trace
 from penstock.verdict import Result, Verdict, judge, unconfirmed, unjudged
@@ -117,6 +118,8 @@ class Proof:
     beyond: list[Refutation] = field(default_factory=list)
     """Runs that break a property with more packets than the scenario has."""
     unconfirmed: list[Refutation] = field(default_factory=list)
+    scene: Scene | None = None
+    """The network as it was drawn, for those who look at traces."""
     """Runs that broke a property, and did not when they were repeated."""
 
     @property
@@ -249,6 +252,9 @@ def prove(
         finally:
             watched.leave(proving.built.network.components)
     proof.seconds, proof.peak_rss_mb = time.monotonic() - started, peak_rss_mb()
+    if (scene := proving.built.scene) is not None:
+        # A proof begins where the search of it does, or before the switches have joined.
+        proof.scene = replace(scene, joining=())
     _conclude(proof, proving.built.network)
     if output is not None:
         proof.findings = _kept(proof, proof.findings, output)
@@ -256,7 +262,9 @@ def prove(
         if not proof.findings:
             path = covered_file(output, scenario.name)
             details: dict[str, Any] = {"engine": "verify", COVERAGE: proof_coverage(proof)}
-            proof.covered = write_trace(path, scenario.table(), scenario.folder, (), **details)
+            proof.covered = write_trace(
+                path, scenario.table(), scenario.folder, (), scene=proof.scene, **details
+            )
     return proof
 
 
@@ -348,6 +356,7 @@ def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
             scenario.folder,
             finding.records,
             verdict_of(finding.property, finding.message, finding.explanation),
+            proof.scene,
             **{COVERAGE: proof_coverage(proof)},
         )
     details = {
@@ -363,7 +372,9 @@ def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
         },
     }
     verdict = verdict_of(finding.property, finding.message, finding.explanation)
-    return write_trace(path, scenario.table(), scenario.folder, finding.records, verdict, **details)
+    # What the components of a lifted network send are sets of packets, which have no bytes.
+    scene = None if proof.scene is None else replace(proof.scene, actors=frozenset())
+    return write_trace(path, scenario.table(), scenario.folder, finding.records, verdict, scene, **details)
 
 
 class _Rounds:

@@ -19,12 +19,13 @@ from typing import Any, Final
 
 from penstock.cli.stepper.breakpoints import Breakpoint, PropertyBreak
 from penstock.cli.stepper.choices import Choice, choices_of, in_order, is_misfortune
+from penstock.consent import Consent, runnable
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.properties.watch import Watch
 from penstock.report.picture import PACKET_IN_FULL, Happening, broken_note
 from penstock.report.story import last_line, sentences
-from penstock.scenario import Scenario, scenario_of
+from penstock.scenario import Scenario
 from penstock.trace import Line, Verdict, read_trace, write_trace
 from penstock.world.network import ComponentRaised, GlobalState
 from penstock.world.transition import Record, Transition
@@ -61,6 +62,7 @@ class Run:
     def __init__(self, scenario: Scenario) -> None:
         built = scenario.build()
         self.scenario = scenario
+        self._scene = built.scene
         self.network = built.network
         self.world = World(built.network)
         self.world.restore(built.start)
@@ -240,6 +242,7 @@ class Run:
                 self.scenario.folder,
                 self.records,
                 self._verdict(),
+                self._scene,
                 engine="step",
             )
         except OSError as error:
@@ -273,13 +276,13 @@ def is_trace(path: Path) -> bool:
     return path.suffix == ".jsonl" or (path.is_dir() and (path / "trace.jsonl").exists())
 
 
-def run_of_trace(path: Path) -> Run:
+def run_of_trace(path: Path, consent: Consent) -> Run:
     """Return the run of a trace of a search, a walk or an earlier run by hand, at its end."""
     file = trace_file(path)
     trace = read_trace(file)
     if is_fuzzed(trace) or "verify" in trace.details:
         kind, use = ("fuzzing run", "openflow --interactive") if is_fuzzed(trace) else ("proof", "show")
         raise PenstockError(f"{path} is of a {kind}, where nobody can choose the steps: use penstock {use}.")
-    run = Run(scenario_of(trace.scenario, file.parent / trace.folder))
+    run = Run(runnable(trace, file.parent, consent))
     run.follow(trace.lines)
     return run

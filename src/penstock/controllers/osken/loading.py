@@ -22,12 +22,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from penstock.code_files import note_imports
 from penstock.controllers import origins
 from penstock.controllers.osken import framework, ryu, standins
 from penstock.errors import OtherVersion, PenstockError
+from penstock.loading import file_of
 from penstock.openflow.messages import V10, V13
 from penstock.suggesting import hint
-from penstock.users_code import explained
+from penstock.users_code import bar_while_looking, explained
 
 _VERSIONS: Final = {1: "1.0", 2: "1.1", 3: "1.2", 4: "1.3", 5: "1.4", 6: "1.5"}
 
@@ -92,6 +94,7 @@ def _classes_in(variables: Any, module: str) -> list[type]:
 
 def load(names: Sequence[str]) -> Loaded:
     """Import a program's apps and whatever they need."""
+    bar_while_looking(", ".join(names))
     if not names:
         raise PenstockError("A program needs at least one app: name its file or module.")
     if len(set(names)) < len(names):
@@ -108,6 +111,9 @@ def load(names: Sequence[str]) -> Loaded:
         own = [name for name in own if ryu.is_ryu(name) or _is_inside(sys.modules[name], roots)]
         # They are put back when the program takes charge.
         loaded.modules = {name: sys.modules.pop(name) for name in own}
+        for place in (_split(name)[0] for name in names):
+            if _is_file(place):
+                note_imports(Path(place), map(file_of, loaded.modules.values()))
         origins.belong_to_programs(loaded.modules.values())
     return loaded
 
@@ -230,6 +236,8 @@ def _app_class(name: str, roots: list[Path]) -> Any:
 
 def _from_file(place: str) -> ModuleType:
     path = Path(place).resolve()
+    if path.suffix != ".py":
+        raise PenstockError(f"{place} is no Python file: name the app's .py file, or its module.")
     if not path.is_file():
         wrong = f"{place} is a folder" if path.is_dir() else f"There is no file {place}"
         raise PenstockError(f"{wrong}: check the path of the app.")

@@ -33,6 +33,7 @@ from typing import BinaryIO, Final
 from penstock.controllers.tcp import ports, supervisor
 from penstock.controllers.tcp.log_lines import LineSplitter
 from penstock.errors import PenstockError
+from penstock.users_code import bar_while_looking
 
 _MARK: Final = "PENSTOCK_CONTROLLER"
 _SHOWN: Final = 5
@@ -149,6 +150,7 @@ class ControllerProcess:
 
     async def _spawn(self) -> None:
         program = self.program
+        bar_while_looking(f"The command of {program.name}")
         self._mark = secrets.token_hex(8)
         if self._log_path is not None:
             try:

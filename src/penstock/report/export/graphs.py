@@ -14,19 +14,16 @@ and `mermaid` for the languages).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from penstock.errors import PenstockError
-from penstock.report.export.retaking import retake
 from penstock.report.export.violations import Source, Violated
-from penstock.report.layout import Drawing, drawing_of, drawing_of_shape, in_turn
+from penstock.report.layout import Drawing, controllers_in, drawing_in, in_turn
 from penstock.report.retelling import stories_of
 from penstock.rootcause.journeys import find_packet, journey, name_of
 from penstock.trace import Line, Trace
 from penstock.world.signals import FABRIC
-from penstock.world.topology import topology
 from penstock.world.transition import DELIVER
 
 MOST_STEPS: Final = 400
@@ -80,7 +77,10 @@ class Happening:
 
 def network_of(source: Source, violated: Violated | None) -> tuple[list[Node], list[Edge]]:
     """Return the network of a trace with the way of the packet that a violation is about."""
-    trace, drawing = source.trace, _drawing(source)
+    trace, drawing = (
+        source.trace,
+        drawing_in(source.trace) or Drawing(dict.fromkeys(controllers_in(source.trace), "controller")),
+    )
     kinds = dict(drawing.kinds)
     edges = [Edge(a.node, b.node, f"{a.port} - {b.port}") for a, b in drawing.links]
     ports = {pair for a, b in drawing.links for pair in ((str(a), b.node), (str(b), a.node))}
@@ -103,19 +103,6 @@ def network_of(source: Source, violated: Violated | None) -> tuple[list[Node], l
     edges += [Edge(switch, controller, "", "control") for switch, controller in control]
     edges += _way(trace, violated) if violated is not None else []
     return nodes, [edge for edge in edges if edge.a in kinds and edge.b in kinds]
-
-
-def _drawing(source: Source) -> Drawing:
-    """Return the network that a scenario names; one from a file is built as for a replay, if it can be."""
-    table = source.trace.scenario
-    given, controllers = table.get("topology", "single,2"), table.get("controllers")
-    names = list(map(str, controllers)) if isinstance(controllers, Mapping) and controllers else ["c0"]
-    try:
-        if isinstance(given, str):
-            return drawing_of_shape(topology(given), names)
-        return drawing_of(retake(source.file).network)
-    except PenstockError:
-        return Drawing(dict.fromkeys(names, "controller"))
 
 
 def _kind_of(line: Line) -> str:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from penstock import __version__
+from penstock.consent import Consent
 from penstock.errors import PenstockError
 from penstock.openflow.messages import OpenFlowMessage
 from penstock.openflow.wire import encode
@@ -62,9 +63,9 @@ class Captured:
     remark: str
 
 
-def write_pcap(path: Path, file: BinaryIO) -> Captured:
-    """Take a run again and write what it sent as a capture."""
-    return _Capturing(retake(path), file).run()
+def write_pcap(path: Path, file: BinaryIO, consent: Consent | None = None) -> Captured:
+    """Take a run again and write what it sent as a capture; its controllers run with consent only."""
+    return _Capturing(retake(path, consent), file).run()
 
 
 class _Capturing:
