@@ -65,9 +65,9 @@ class Inert:
 def inert_network(trace: Trace) -> Inert:
     """Return the network of a trace; an error says why it does not carry enough for that."""
     if "verify" in trace.details:
-        raise PenstockError("the packets of a proof are sets, which its controller has to be asked about")
+        raise PenstockError("The packets of a proof are sets, which its controller has to be asked about.")
     if isinstance(trace.network, Mapping) and trace.network.get(JOINING, ()) is None:
-        raise PenstockError("the trace does not tell how its switches joined, which were too many")
+        raise PenstockError("The trace does not tell how its switches joined, which were too many.")
     with nothing_runs():
         scene = read_scene(trace.network)
         scenario = scenario_of(dict(trace.scenario), _NOWHERE)

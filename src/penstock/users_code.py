@@ -35,7 +35,7 @@ def nothing_runs() -> Iterator[None]:
 def bar_while_looking(what: str) -> None:
     """Refuse to load or start something while a file is only looked at."""
     if _looking.get():
-        raise PenstockError(f"{what} is not run, since the trace is only looked at")
+        raise PenstockError(f"{what} is not run, since the trace is only looked at.")
 
 
 _HERE: Final = Path(__file__).resolve().parent

@@ -84,7 +84,7 @@ class Document:
             "cut_short": self.cut_short,
             "remarks": [placeless(remark) for remark in self.remarks],
             "topology": self.drawing.as_json(),
-            "lanes": self.lanes,
+            "lanes": [placeless(lane) for lane in self.lanes],
             "strings": self.strings.texts,
             "steps": self.steps,
             "start": self.start,

@@ -102,6 +102,8 @@ def load_recording(path: Path, consent: Consent | None = None) -> Recording:
     """Read a trace, or that of a run's folder, as a recording; with consent, what it lacks is run again."""
     file = trace_file(path)
     trace = read_trace(file)
+    if "verify" in trace.details:
+        raise PenstockError(f"{path} is of a proof, whose messages are sets of packets: use penstock show.")
     return recording_of(trace if consent is None else said_again(trace, file.parent, consent))
 
 
@@ -113,10 +115,8 @@ def recording_of(trace: Trace) -> Recording:
         said = {} if inert.actors <= inert.processes else reading.said(inert.actors)
         start = _joined(inert.network, reading.joining(inert.actors))
     except PenstockError as error:
-        raise PenstockError(
-            f"This run cannot be taken again without its code, since {_clause(error)}: "
-            f"--run runs {what_runs(trace.scenario)}."
-        ) from None
+        text, run = str(error).rstrip("."), what_runs(trace.scenario)
+        raise PenstockError(f"{text}: --run runs {run} for it.") from None
     turns = tuple(reading.turns(inert.actors, said))
     return Recording(trace, inert.network, start, turns, inert.actors, reading.stations)
 
@@ -163,12 +163,6 @@ def said_again(trace: Trace, base: Path, consent: Consent) -> Trace:
     return replace(trace, lines=tuple(lines), joining=joining, network=scene.as_json())
 
 
-def _clause(error: PenstockError) -> str:
-    """Return what an error says, to go on in a sentence."""
-    text = str(error).rstrip(".")
-    return text[:1].lower() + text[1:] if text.startswith(("The ", "It ")) else text
-
-
 def _joined(network: Network, turns: Iterator[Turn]) -> GlobalState:
     """Return a network as it is once its switches have joined as they did."""
     world = World(network)
@@ -176,7 +170,7 @@ def _joined(network: Network, turns: Iterator[Turn]) -> GlobalState:
     for turn in turns:
         player.take(turn)
         if player.failure:
-            raise PenstockError(f"the switches do not join as they did: {player.failure}")
+            raise PenstockError(f"The switches do not join as they did ({player.failure}).")
     return world.snapshot()
 
 
@@ -229,7 +223,7 @@ class _Reading:
             if line.node not in actors or line.transition.partition(" ")[0] == INJECT:
                 continue
             if line.sends and not line.said:
-                raise PenstockError(f"line {line.number} has not the bytes of what {line.node} sent")
+                raise PenstockError(f"Line {line.number} of the trace lacks the bytes of what {line.node} sent.")
             found[line.number] = _flights(line)
         return found
 
