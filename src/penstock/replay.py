@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from penstock.consent import Consent, runnable
+from penstock.consent import Consent, consent_to, runnable
 from penstock.errors import PenstockError
 from penstock.properties.watch import Watch
 from penstock.scenario import Scenario
@@ -50,15 +50,19 @@ class Replay:
     """The cause, as the trace tells it."""
 
 
-def replay(path: Path, consent: Consent, *, tries: int = 1, waiting: Waiting | None = None) -> Replay:
+def replay(
+    path: Path, consent: Consent | None = None, *, tries: int = 1, waiting: Waiting | None = None
+) -> Replay:
     """Run a trace, or that of a run's folder, again; it ends at the first step that differs.
 
+    Without consent, the code that it names has to be what it was recorded with here.
     Where real processes take part, it is run up to `tries` times until the violation comes; `waiting` says
     how they are waited for.
     """
     from penstock.minimize.script import is_fuzzed, trace_file
 
     file = trace_file(path)
+    consent = consent_to(file) if consent is None else consent
     trace = read_trace(file)
     if "verify" in trace.details:
         from penstock.verify.replaying import replay_proof

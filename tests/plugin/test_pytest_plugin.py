@@ -178,6 +178,15 @@ def test_traces_in_a_folder_are_tests_until_their_bugs_are_mended(project: pytes
     )
     mend(project)
     ran = run(project)
+    ran.assert_outcomes(passed=1, failed=2)
+    ran.stdout.fnmatch_lines(
+        [
+            "hub.py changed since ring-1.jsonl was recorded, and this would run hub.py: "
+            "give --penstock-trust, or penstock_trust = true, if you trust that."
+        ]
+    )
+    project.makeini("[pytest]\npenstock_traces = traces\npenstock_trust = true\n")
+    ran = run(project)
     ran.assert_outcomes(passed=2, failed=1)
     ran.stdout.fnmatch_lines(["*XPASS(strict)* issue 12: floods go round (if the bug is gone, delete *)"])
 

@@ -88,9 +88,7 @@ def test_changes_lead_from_each_state_to_the_next(kind: str, request: pytest.Fix
 
 
 @pytest.mark.parametrize("kind", ["search", "run", "live_run"])
-def test_without_the_controller_all_else_changes_as_it_did(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
+def test_without_the_controller_all_else_changes_as_it_did(kind: str, request: pytest.FixtureRequest) -> None:
     file = trace_file(request.getfixturevalue(kind))
     trace = read_trace(file)
     inert, run = unfold(trace, file.parent), unfold(trace, file.parent, consent_given(trace))

@@ -169,7 +169,7 @@ class Script:
 def load_script(path: Path, consent: Consent | None = None, **choice: Any) -> Script:
     """Return the script of a trace, or of a run's folder; without consent it has to be our own."""
     file = trace_file(path)
-    agreed = consent_to(file, how="trust=True") if consent is None else consent
+    agreed = consent_to(file) if consent is None else consent
     trace = read_trace(file)
     return script_of(trace, runnable(trace, file.parent, agreed), **choice)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock import __version__
-from penstock.consent import Consent, what_runs
+from penstock.consent import Consent
 from penstock.explain.of_trace import finding_cause_lines
 from penstock.minimize.script import is_fuzzed
 from penstock.report.conclusion import read_conclusion
@@ -137,23 +137,15 @@ def document_of(gathered: Gathered, consent: Consent | None = None, *, states: b
     """Return the report on what was gathered."""
     trace = gathered.trace
     unfolded = unfold(trace, gathered.file.parent, consent) if states and trace.lines else Unfolded()
-    return _whole(gathered, unfolded, _left_out(trace, unfolded, consent, states=states))
+    return _whole(gathered, unfolded, wanted=states)
 
 
-def _left_out(trace: Trace, unfolded: Unfolded, consent: Consent | None, *, states: bool) -> list[str]:
-    """Return what there would be to see besides, in a sentence."""
-    if not states and trace.lines:
-        return ["States are not shown, since they were not wanted."]
-    if consent is None and unfolded.has_states and any(line.said for line in (*trace.joining, *trace.lines)):
-        run = what_runs(trace.scenario)
-        return [f"What the controller knows is not shown, since nothing was run: --run runs {run} for it."]
-    return []
-
-
-def _whole(gathered: Gathered, states: Unfolded, left_out: list[str]) -> Document:
+def _whole(gathered: Gathered, states: Unfolded, *, wanted: bool) -> Document:
     trace = gathered.trace
     document = opened(gathered, states)
-    document.remarks += (*states.remarks, *left_out)
+    document.remarks += (*states.remarks, *states.left_out)
+    if trace.lines and not wanted:
+        document.remarks.append("States are not shown, since they were not wanted.")
     document.states, document.states_until = states.has_states, states.until
     number, numbers = document.strings.number, document.strings.numbers
     document.start = [

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from penstock.consent import Consent, runnable
+from penstock.consent import Consent, runnable, what_runs
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed
 from penstock.report.states import IN_FLIGHT, IN_ORDER, Describer, Lines, difference, in_order
@@ -61,6 +61,8 @@ class Unfolded:
     until: int | None = None
     """The last step whose states are known, if they end before the run does."""
     remarks: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """What there would be to see besides, if the controller could be run."""
 
     @property
     def has_states(self) -> bool:
@@ -85,6 +87,11 @@ def unfold(
         found.remarks.append(f"States are not shown, since the run cannot be taken again: {_why(error)}.")
         return found
     found.network = world.network
+    if consent is None and any(line.said for line in (*trace.joining, *trace.lines)):
+        found.left_out.append(
+            "What the controller knows is not shown, since nothing was run: "
+            f"--run runs {what_runs(trace.scenario)} for it."
+        )
     deadline = time.thread_time() + seconds
     before, room = 0, MOST_TEXT
     for line in trace.lines:

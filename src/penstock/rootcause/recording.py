@@ -223,7 +223,9 @@ class _Reading:
             if line.node not in actors or line.transition.partition(" ")[0] == INJECT:
                 continue
             if line.sends and not line.said:
-                raise PenstockError(f"Line {line.number} of the trace lacks the bytes of what {line.node} sent.")
+                raise PenstockError(
+                    f"Line {line.number} of the trace lacks the bytes of what {line.node} sent."
+                )
             found[line.number] = _flights(line)
         return found
 
@@ -295,6 +297,16 @@ def _moments(lines: tuple[Line, ...]) -> list[int | None]:
     return found[::-1]
 
 
+def _compare_said(turn: Turn) -> None:
+    """Refuse a step whose bytes are not those of the messages that it tells of."""
+    line = turn.line
+    if not line.said or not turn.puts:
+        return
+    texts = set(map(str, turn.puts))
+    if not set(line.sends) <= texts <= {*line.sends, *line.lost}:
+        raise PenstockError(f"its bytes say {'; '.join(sorted(texts))}")
+
+
 class Player:
     """Takes turns on a world, and tells of the first that does not go as recorded."""
 
@@ -328,6 +340,7 @@ class Player:
             elif turn.transition is not None:
                 record = world.take(turn.transition)
                 self._hand_over(record)
+            _compare_said(turn)
             for channel, message in turn.puts:
                 # What an actor said is in the trace with the packet's name, what came on a socket is not.
                 known = message if turn.line.said else self._named(channel, message)

@@ -235,7 +235,8 @@ def test_a_trace_whose_controller_is_gone_is_refused_in_one_sentence(tmp_path: P
             scenario["controller"] = {"apps": ["nowhere.py"]}
 
     orphan = rewritten(searched(tmp_path), tmp_path / "orphan.jsonl", change)
-    assert "nowhere.py" in refused("pcap", orphan, "-o", tmp_path / "x.pcapng")
+    assert exported("pcap", orphan, "-o", "-")[0], "what is looked at needs no controller"
+    assert "nowhere.py" in refused("pcap", orphan, "--run", "-o", tmp_path / "x.pcapng")
     assert not list(tmp_path.glob("x.pcapng*"))
 
 

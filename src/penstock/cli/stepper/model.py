@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from penstock.cli.stepper.breakpoints import Breakpoint, PropertyBreak
 from penstock.cli.stepper.choices import Choice, choices_of, in_order, is_misfortune
-from penstock.consent import Consent, runnable
+from penstock.consent import Consent, consent_to, runnable
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.properties.watch import Watch
@@ -276,13 +276,16 @@ def is_trace(path: Path) -> bool:
     return path.suffix == ".jsonl" or (path.is_dir() and (path / "trace.jsonl").exists())
 
 
-def run_of_trace(path: Path, consent: Consent) -> Run:
-    """Return the run of a trace of a search, a walk or an earlier run by hand, at its end."""
+def run_of_trace(path: Path, consent: Consent | None = None) -> Run:
+    """Return the run of a trace of a search, a walk or an earlier run by hand, at its end.
+
+    Without consent, the code that it names has to be what it was recorded with here.
+    """
     file = trace_file(path)
     trace = read_trace(file)
     if is_fuzzed(trace) or "verify" in trace.details:
         kind, use = ("fuzzing run", "openflow --interactive") if is_fuzzed(trace) else ("proof", "show")
         raise PenstockError(f"{path} is of a {kind}, where nobody can choose the steps: use penstock {use}.")
-    run = Run(runnable(trace, file.parent, consent))
+    run = Run(runnable(trace, file.parent, consent_to(file) if consent is None else consent))
     run.follow(trace.lines)
     return run

@@ -74,7 +74,7 @@ def write_itf(path: Path, file: TextIO, consent: Consent | None = None) -> str:
     for index, state in enumerate(_states(lines, unfolded, unfolded.network, timed=is_fuzzed(trace))):
         file.write(f'{"," if index else ""}\n{{"#meta": {{"index": {index}}}, {state}}}')
     file.write("\n]}\n")
-    return " ".join(unfolded.remarks)
+    return " ".join((*unfolded.remarks, *unfolded.left_out))
 
 
 def _verdict(trace: Trace) -> str:
