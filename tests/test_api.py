@@ -180,7 +180,7 @@ def test_a_trace_of_a_controller_that_was_mended_is_not_reproduced(tmp_path: Pat
     there.write_bytes(found.trace.read_bytes())
     again = replay(there, exact=False, trust=True)
     assert again.ok and again.result == "not reproduced" and again.remarks
-    assert replay(there).result == "diverged"
+    assert replay(there, trust=True).result == "diverged"
 
 
 def test_a_trace_without_a_violation_has_nothing_to_come_again(tmp_path: Path) -> None:

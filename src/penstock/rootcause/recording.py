@@ -69,6 +69,8 @@ class Turn:
     """What is put on channels from outside after that: what a controller said."""
     moment: int | None = None
     """How far the clock goes before it."""
+    is_brief: bool = False
+    """Whether its line has only the bytes of what was said, and no words for that."""
     falls_due: bool = False
     """Whether it is something that happens by itself when the clock gets there."""
 
@@ -232,7 +234,7 @@ class _Reading:
     def joining(self, actors: frozenset[str]) -> Iterator[Turn]:
         """Yield the steps by which the switches joined."""
         for line in self._trace.joining:
-            yield _turn_of(Turn(line, line.transition), actors, _flights(line))
+            yield _turn_of(Turn(line, line.transition, is_brief=True), actors, _flights(line))
 
     # Steps.
 
@@ -300,7 +302,7 @@ def _moments(lines: tuple[Line, ...]) -> list[int | None]:
 def _compare_said(turn: Turn) -> None:
     """Refuse a step whose bytes are not those of the messages that it tells of."""
     line = turn.line
-    if not line.said or not turn.puts:
+    if not turn.puts or not line.said or turn.is_brief:
         return
     texts = set(map(str, turn.puts))
     if not set(line.sends) <= texts <= {*line.sends, *line.lost}:
