@@ -32,6 +32,7 @@ _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.\w+)*(?::\w+)?")
 _IMPORTED: Final = "module"
 """What the name of code begins with that is found as Python finds modules."""
 _MOST_FILES: Final = 2_000
+_LONGEST_SHOWN: Final = 200
 _LARGEST_SOURCE: Final = 5_000_000
 """Larger files are digested, but what they import is not looked for."""
 
@@ -51,11 +52,17 @@ def note_imports(file: Path, brought: Iterable[Path | None]) -> None:
 
 def describe_code(table: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a run of a scenario would run, each in a few words; nothing is looked up."""
-    found = dict.fromkeys(f"the command {_command_text(each)}" for each, _ in _commands(table))
-    found |= dict.fromkeys(f"the module {name}" for name in _modules(table))
+    found = dict.fromkeys(f"the command {_shown(repr(_command_text(each)))}" for each, _ in _commands(table))
+    found |= dict.fromkeys(f"the module {_shown(name)}" for name in _modules(table))
     commands = {id(command) for command, _ in _commands(table)}
-    found |= dict.fromkeys(name for text in _texts(table, commands) for name in _names(text)[:1])
+    found |= dict.fromkeys(_shown(name) for text in _texts(table, commands) for name in _names(text)[:1])
     return tuple(found)
+
+
+def _shown(text: str) -> str:
+    """Return a stranger's text so that it can be told in a sentence, on a terminal too."""
+    shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
 
 
 def _texts(value: object, left_out: set[int], depth: int = 0) -> Iterator[str]:
@@ -93,8 +100,7 @@ def _commands(table: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]
 
 
 def _command_text(command: object) -> str:
-    text = command if isinstance(command, str) else " ".join(map(str, _listed(command)))
-    return repr(text if len(text) <= 200 else f"{text[:200]}…")
+    return command if isinstance(command, str) else " ".join(map(str, _listed(command)))
 
 
 def _listed(value: object) -> list[Any]:
@@ -199,37 +205,35 @@ def _imports(path: Path) -> list[Path]:
     """Return the files beside a file that it imports."""
     try:
         now = path.stat()
-        if now.st_size > _LARGEST_SOURCE:
-            return []
-        return list(_imports_of(path, now.st_mtime_ns, now.st_size))
+        names = _imported_names(path, now.st_mtime_ns, now.st_size)
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []  # whoever runs it will be told
+    found: dict[Path, None] = {}
+    for level, name in names:
+        folder = path.parents[min(max(0, level - 1), len(path.parents) - 1)]
+        here = list(_in_folder(name, folder))
+        if not here and not level and name.partition(".")[0] not in sys.stdlib_module_names:
+            # Modules of the current folder come after Python's own.
+            here = list(_in_folder(name, Path.cwd()))
+        found |= dict.fromkeys(here)
+    return list(found)
 
 
 @lru_cache(maxsize=4 * _MOST_FILES)
-def _imports_of(path: Path, _changed: int, _size: int) -> tuple[Path, ...]:
-    found: dict[Path, None] = {}
+def _imported_names(path: Path, _changed: int, size: int) -> tuple[tuple[int, str], ...]:
+    """Return what a file imports: how many packages up, and the name from there on."""
+    if size > _LARGEST_SOURCE:
+        return ()
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_bytes())):
         match node:
             case ast.Import(names):
-                places = [(path.parent, each.name) for each in names]
+                found += ((0, each.name) for each in names)
             case ast.ImportFrom(module, names, level):
-                above = path.parents[max(0, (level or 0) - 1)] if (level or 0) <= len(path.parents) else None
-                base = f"{module}." if module else ""
                 # What is imported from a package may be one of its modules.
-                places = [] if above is None else [(above, f"{base}{each.name}") for each in names]
-            case _:
-                continue
-        for folder, name in places:
-            found |= dict.fromkeys(_in_folder(name, folder))
-            if folder == path.parent and not any(_in_folder(name, folder)) and _may_be_here(name):
-                found |= dict.fromkeys(_in_folder(name, Path.cwd()))
-    return tuple(found)
-
-
-def _may_be_here(name: str) -> bool:
-    """Tell whether a module may be one of the current folder, which comes after Python's own."""
-    return name.partition(".")[0] not in sys.stdlib_module_names
+                base = f"{module}." if module else ""
+                found += ((level or 0, f"{base}{each.name}") for each in names)
+    return tuple(dict.fromkeys(found))
 
 
 def _in_folder(name: str, folder: Path) -> Iterator[Path]:

@@ -319,16 +319,19 @@ def _header(
         "folder": os.path.relpath(folder.resolve(), path.parent.resolve()),
         "code": code,
         "seal": seal(sealed_part(scenario, code)),
-        **({} if scene is None else {"network": _network(scene)}),
+        **({} if scene is None else _network(scene)),
         **details,
     }
 
 
 def _network(scene: Scene) -> dict[str, Any]:
+    """Return what a header tells of the network, as far as a header can be read that tells it."""
+    network = scene.as_json()
+    if len(json.dumps(network)) > LONGEST_LINE // 2:
+        return {}
     joining = [_as_json(line) for line in joining_lines(scene)]
-    if len(json.dumps(joining)) > LONGEST_LINE // 2:
-        return {**scene.as_json(), JOINING: None}  # nobody would read such a header
-    return {**scene.as_json(), JOINING: joining}
+    is_short = len(json.dumps(joining)) <= LONGEST_LINE // 4
+    return {"network": {**network, JOINING: joining if is_short else None}}
 
 
 def write_trace(

@@ -319,6 +319,13 @@ def test_without_a_terminal_the_status_is_2(real: dict[str, Path], tmp_path: Pat
     assert not (trace.parent / CANARY).exists()
 
 
+def test_what_would_run_is_told_without_steering_the_terminal(real: dict[str, Path], tmp_path: Path) -> None:
+    names = {"native": "\x1b[2J\nevil.py:Program"}
+    trace = hostile_run(tmp_path / "run", Hostile("", lambda _: {"controller": names}), real["check"])
+    text = str(said(("replay",), trace).exception)
+    assert "this would run \\x1b[2J\\nevil.py: give" in text
+
+
 @pytest.mark.parametrize(("answer", "runs"), [("n", False), ("y", True)])
 def test_on_a_terminal_the_user_is_asked(answer: str, runs: bool, tmp_path: Path) -> None:
     trace = own(tmp_path / "run")

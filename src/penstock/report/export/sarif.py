@@ -251,7 +251,7 @@ def _file_of(app: str, folder: Path) -> Iterator[_Place]:
 def _line_of(path: Path, name: str) -> int | None:
     """Return the line on which a class of a file begins."""
     try:
-        if path.stat().st_size > LONGEST_SOURCE:
+        if not path.is_file() or path.stat().st_size > LONGEST_SOURCE:
             return None
         tree = ast.parse(path.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
