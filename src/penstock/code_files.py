@@ -132,8 +132,8 @@ def digest_code(table: Mapping[str, Any], folder: Path, noted: Iterable[str] = (
         if path in seen:
             continue
         seen.add(path)
-        found[_name(path, folder)] = _digest(path)
-        if path.suffix == ".py" and not _is_installed(path):
+        found[_name(path, folder)] = digest = _digest(path)
+        if digest and path.suffix == ".py" and not _is_installed(path):
             waiting += [*sorted(_imported.get(path, ())), *_imports(path)]
     return dict(sorted(found.items()))
 
