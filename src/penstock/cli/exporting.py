@@ -12,6 +12,7 @@ from penstock.cli.output import printable
 from penstock.cli.scenarios import OneOf
 from penstock.errors import PenstockError
 from penstock.report.export.formats import FORMATS, PICTURES, STDOUT, export
+from penstock.worker.commands import contained
 
 _LIST: Final = "\n".join(f"  {name:<9}{form.title}" for name, form in FORMATS.items())
 
@@ -38,6 +39,7 @@ run in process; processes are not started.
 )
 @click.option("--picture", type=OneOf(PICTURES), help="What dot (the network) and mermaid (the run) draw.")
 @run_option
+@contained
 def export_command(
     name: str, paths: tuple[Path, ...], output: Path | None, picture: str | None, run: bool
 ) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from penstock.cli.consenting import run_option
+from penstock.worker.commands import contained
 
 
 @click.command()
@@ -40,6 +41,7 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None, picture:
 @click.option("--at", type=click.IntRange(0), metavar="N", help="After which line; by default the violation.")
 @run_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@contained
 def trace_packet(host: str | None, to: str | None, trace: Path, **options: Any) -> int:
     """Follow a packet of a trace, hop by hop, with the rules that it met.
 
@@ -59,6 +61,7 @@ def trace_packet(host: str | None, to: str | None, trace: Path, **options: Any) 
 @click.option("--reduce", is_flag=True, help="List the commands that made the tables, and no others.")
 @run_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@contained
 def openflow(trace: Path, **options: Any) -> int:
     """Replay a trace's OpenFlow messages to the switches alone, and look at these.
 

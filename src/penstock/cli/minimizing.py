@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from penstock.cli.consenting import consent_to_replay
 from penstock.cli.output import Live, print_replay, printable, replay_as_json
+from penstock.consent import Consent
 from penstock.errors import PenstockError
 from penstock.fuzz.summary import counted
 from penstock.minimize.bugs import Minimised, bugs_of, minimised_in, others_like
@@ -32,6 +33,7 @@ from penstock.minimize.waiting import EPSILON_MS, Waiting
 from penstock.minimize.worker import Origin
 from penstock.minimize.writing import folder_for, story_of, summary, write_minimal
 from penstock.replay import Replay, replay
+from penstock.worker.commands import run_contained
 
 FOUND: Final = 1
 NOT_REPRODUCED: Final = 3
@@ -53,7 +55,11 @@ def waiting_of(
 def run_replay(trace: Path, *, trust: bool = False, tries: int, as_json: bool, **live: Any) -> int:
     """Run a trace again, print how it went, and return the exit status."""
     consent = consent_to_replay(trace, trust=trust)
-    result = replay(trace, consent, tries=tries, waiting=waiting_of(**live))
+    return run_contained(lambda _: _replay(trace, consent, waiting_of(**live), tries=tries, as_json=as_json))
+
+
+def _replay(trace: Path, consent: Consent, waiting: Waiting, *, tries: int, as_json: bool) -> int:
+    result = replay(trace, consent, tries=tries, waiting=waiting)
     if as_json:
         click.echo(_replay_as_json(result))
     elif result.inputs or result.lines:
@@ -133,9 +139,35 @@ def run_minimize(
 ) -> int:
     """Minimise a trace, write and print what is left, and return the exit status."""
     consent, waiting = consent_to_replay(trace, trust=trust), waiting_of(**live)
+
+    def command(_: object) -> int:
+        return _minimize(
+            Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting, consent=consent),
+            trace,
+            output,
+            tries=tries,
+            shortest=shortest,
+            workers=workers,
+            scheduler=scheduler,
+            as_json=as_json,
+        )
+
+    return run_contained(command)
+
+
+def _minimize(
+    origin: Origin,
+    trace: Path,
+    output: Path | None,
+    *,
+    tries: int,
+    shortest: bool,
+    workers: int,
+    scheduler: str | None,
+    as_json: bool,
+) -> int:
     try:
         with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
-            origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting, consent=consent)
             script = origin.script()
             folder = output if output is not None else folder_for(trace_file(trace))
             if shortest:

@@ -10,6 +10,7 @@ from penstock.cli.consenting import consent_to_look, run_option
 from penstock.consent import Consent, consent_given
 from penstock.errors import PenstockError
 from penstock.trace import read_header
+from penstock.worker.commands import contained
 
 
 @click.command(name="report")
@@ -25,6 +26,7 @@ from penstock.trace import read_header
 @click.option("--no-states", is_flag=True, help="Leave out the states between the steps.")
 @click.option("--no-open", is_flag=True, help="With --serve, do not open a browser.")
 @click.option("--json", "as_json", is_flag=True, help="The report as data: print it, or write it to -o.")
+@contained
 def report_command(
     path: Path,
     output: Path | None,

@@ -13,7 +13,7 @@ from penstock.cli.consenting import trust_option
 from penstock.cli.live_options import live_options
 from penstock.cli.scenarios import ci_options, scenario_from, scenario_options
 from penstock.scenario import Scenario
-from penstock.worker.commands import contained, run_contained
+from penstock.worker.commands import run_contained
 from penstock.worker.containment import Terminal
 
 FOUND: Final = 1
@@ -125,7 +125,6 @@ class _Fuzz:
 @live_options
 @trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@contained
 def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> int:
     """Run a trace again and compare, step by step.
 
@@ -158,7 +157,6 @@ def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> 
 @live_options
 @trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@contained
 def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:
     """Find the few inputs of a trace that lead to its violation.
 

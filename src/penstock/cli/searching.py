@@ -133,10 +133,14 @@ def step(scenario: Path, at: int | None, seed: int, plain: bool, trust: bool, **
     left for other steps anywhere.  This runs the controller that the trace names, if it is the one that the
     trace was recorded with here; otherwise you are asked.
     """
-    return run_contained(lambda _: _step(scenario, at, seed, options, plain=plain), terminal=Terminal.WHOLE)
+    return run_contained(
+        lambda _: _step(scenario, at, seed, options, plain=plain, trust=trust), terminal=Terminal.WHOLE
+    )
 
 
-def _step(scenario: Path, at: int | None, seed: int, options: dict[str, Any], *, plain: bool) -> int:
+def _step(
+    scenario: Path, at: int | None, seed: int, options: dict[str, Any], *, plain: bool, trust: bool
+) -> int:
     from penstock.cli.stepper.model import Run, is_trace, run_of_trace
     from penstock.cli.stepping import step_through
 

@@ -83,13 +83,15 @@ def in_worker(job: Job[Any], *, seconds: float | None = None) -> Any:
 
 
 def contained(callback: Callback) -> Callback:
-    """Have a command of the command line run in a worker.
+    """Have a command of the command line run in a worker, unless it has `--run` and that is not given.
 
     Without a status from it, nothing is known: then the command ends as one that was stopped by a bound.
     """
 
     @functools.wraps(callback)
     def run(**options: Any) -> int:
+        if not options.get("run", True):
+            return callback(**options)
         return run_contained(lambda _: callback(**options), seconds=options.get("seconds"))
 
     return run
