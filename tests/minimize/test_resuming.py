@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from minimize_lab import long_walk, moving_hosts
 
+from penstock.consent import consent_to
 from penstock.errors import PenstockError
 from penstock.fuzz.building import build_setting
 from penstock.minimize.check_replay import CheckReproducer
@@ -216,10 +217,11 @@ def test_answers_about_another_controller_are_not_used(tmp_path: Path) -> None:
     scenario = {"controller": {"native": "app.py:App"}, "topology": "linear,2"}
     (tmp_path / "trace.jsonl").write_text(json.dumps({**header, "scenario": scenario}) + "\n")
     (tmp_path / "app.py").write_text("broken")
-    broken = load_script(tmp_path).digest()
-    assert load_script(tmp_path).digest() == broken
-    (tmp_path / "app.py").write_text("mended")
-    assert load_script(tmp_path).digest() != broken
+    consent = consent_to(tmp_path / "trace.jsonl", trust=True)
+    broken = load_script(tmp_path, consent).digest()
+    assert load_script(tmp_path, consent).digest() == broken
+    (tmp_path / "app.py").write_text("was mended")
+    assert load_script(tmp_path, consent).digest() != broken
 
 
 def test_what_no_longer_leads_to_the_violation_is_not_written(trace: Path, tmp_path: Path) -> None:
