@@ -144,6 +144,8 @@ def _step(
     from penstock.cli.stepper.model import Run, is_trace, run_of_trace
     from penstock.cli.stepping import step_through
 
+    if trust and not is_trace(scenario):
+        raise PenstockError(f"{scenario} is no trace, so there is nothing to trust: leave --trust out.")
     if not is_trace(scenario):
         run = Run(scenario_from(scenario, **options))
     elif any(value not in (None, (), False) for value in options.values()):
