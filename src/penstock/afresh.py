@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from penstock.building import Building, Built
+from penstock.controllers import watched
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
 from penstock.loading import loading_anew
@@ -36,14 +37,19 @@ def reservations_about(scenario: Scenario, built: Built, records: Iterable[Recor
     told = [record for record in (*built.joining, *records) if record.node in (built.controller, FABRIC)]
     if not _can_be_made_anew(scenario) or any(record.node == FABRIC for record in told):
         return []
+    # What the program has changed around it must not be there when it begins anew.
+    watched.leave(built.network.components)
     with loading_anew():
         program = _program(scenario)
         state = program.initial()
-        for record in told:
-            step = _taken(program, state, record)
-            if step is None or _did(step) != _had_done(record):
-                return [_reserved(built.controller, record)]
-            state = step.state
+        try:
+            for record in told:
+                step = _taken(program, state, record)
+                if step is None or _did(step) != _had_done(record):
+                    return [_reserved(built.controller, record)]
+                state = step.state
+        finally:
+            watched.leave([program])
     return []
 
 

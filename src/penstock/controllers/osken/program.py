@@ -26,6 +26,7 @@ from penstock.controllers.osken.determinism import Surroundings
 from penstock.controllers.osken.dice import Dice, Roll
 from penstock.controllers.osken.loading import common_version, load, path
 from penstock.controllers.osken.threads import waits_for_ever
+from penstock.controllers.osken.waiting import count_tasks
 from penstock.controllers.snapshot import Heap, Snapshot
 from penstock.controllers.surface import Surface, Watched
 from penstock.controllers.visible import count_cache_hits
@@ -178,6 +179,7 @@ class Program:
             self._loaded = load(names)
             self._folders = self._loaded.folders
             count_cache_hits(self._loaded.modules.values())
+            count_tasks(self._loaded.modules.values())
             determinism.bind_dates(self._loaded.modules.values())
             if followed:
                 follow_program(self._loaded.all_modules())
