@@ -607,7 +607,8 @@ def read_trace(path: Path, *, warn: bool = True) -> Trace:
     with _opened(path) as file:
         trace = _read(path.name, iter(lambda: file.readline(LONGEST_LINE), ""))
     if trace.cut_short and warn:
-        text = f"{path} was cut short: what came after its {len(trace.lines):,} steps is missing."
+        steps = "1 step" if len(trace.lines) == 1 else f"{len(trace.lines):,} steps"
+        text = f"{path} was cut short: what came after its {steps} is missing."
         warnings.warn(text, TraceCutShort, stacklevel=2)
     return trace
 
@@ -740,7 +741,9 @@ def _object(name: str, number: int, text: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         if number == 1:
-            raise PenstockError(f"{name} is no trace: give a .jsonl file that penstock wrote.")
+            raise PenstockError(
+                f"{name} is no trace, or cut within its first line: give a .jsonl file that penstock wrote."
+            )
         raise PenstockError(f"Line {number} of {name} is no JSON object: the trace is damaged.")
     return found
 

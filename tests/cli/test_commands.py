@@ -349,10 +349,10 @@ def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"", "is no trace: give a .jsonl file that penstock wrote"),
-        (b"hello\n", "is no trace: give a .jsonl file"),
+        (b"", "is no trace, or cut within its first line"),
+        (b"hello\n", "is no trace, or cut"),
         (b"\xff\xfe", "is not UTF-8 text"),
-        (b"[" * 100_000, "is no trace: give a .jsonl file"),
+        (b"[" * 100_000, "is no trace, or cut"),
         (b'{"format": "other"}\n', "its first line does not say"),
         (b'{"format": "penstock-trace", "version": 9}\n', "this Penstock reads 1"),
         (b'{"format": "penstock-trace", "version": 1}\n', "no scenario in its first line"),
