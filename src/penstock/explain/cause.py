@@ -224,7 +224,8 @@ def _handled(past: Past, place: int, name: str, message: str) -> Explanation:
         for receiver in dict.fromkeys(str(flight.channel.port) for flight in chosen)
         for code in codes_of_sends(record, receiver)
     )
-    return Explanation(why + (_became(past, place) or _for_later(chosen)) + _kept(record), _codes(*codes))
+    further = _became(past, place) + _kept(record) or _for_later(chosen)
+    return Explanation(why + further, _codes(*codes))
 
 
 def _for_later(sends: Iterable[InFlight]) -> str:

@@ -169,7 +169,7 @@ class _Looking:
             text = f"datapath {self._attributes(value).get('id')}"
         elif issubclass(kind, Ethernet):
             text = f"[{describe(value.to_bytes())}]"
-        elif kind.__module__.startswith("penstock.") and _tells_itself(kind):
+        elif kind.__module__.startswith("penstock.") and _tells_itself(_kind(value)):
             text = str(value)
         else:
             text = f"a {kind.__name__}"
@@ -194,7 +194,7 @@ def _is_whole(kind: type) -> bool:
 @cache
 def _tells_itself(kind: type) -> bool:
     """Tell whether objects of a class have words for themselves, and not only a place in memory."""
-    return kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    return any({"__str__", "__repr__"} & vars(base).keys() for base in kind.__mro__[:-1])
 
 
 @cache
