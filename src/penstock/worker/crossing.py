@@ -2,18 +2,18 @@
 
 The worker shares its memory with the program under test, so what it says is a stranger's.  Values are
 pickled, since they are the engines' own, but only values can be made of them here: frozen dataclasses, named
-tuples and enumerations of Penstock's, and Python's own containers.  No function is called, no module
-imported.  What cannot cross, an object of the user's in an event, say, becomes its text.
+tuples and enumerations of Penstock's, and Python's own containers.  No function is called, and no module of
+anybody else's imported.  What cannot cross, an object of the user's in an event, say, becomes its text.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pathlib
 import pickle
 import struct
-import sys
 from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from typing import Any, Final
@@ -85,7 +85,8 @@ class _Unpickler(pickle.Unpickler):
         """Return a class of values."""
         if (other := _OTHERS.get((module, name))) is not None:
             return other
-        found: Any = sys.modules.get(module)
+        # Our own modules are imported where only the worker has needed them so far.
+        found: Any = importlib.import_module(module) if module.startswith(_FROM) else None
         for part in name.split("."):
             found = getattr(found, part, None)
         if not isinstance(found, type) or not _is_value(found) or found.__module__ != module:
