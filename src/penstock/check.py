@@ -48,6 +48,7 @@ from penstock.properties.watch import Watch
 from penstock.report.coverage import KEY as COVERAGE
 from penstock.report.coverage import covered_file, search_coverage
 from penstock.reservation import Reservation
+from penstock.results import nearest
 from penstock.scenario import Limits, Scenario
 from penstock.stopping import Bound, Why
 from penstock.trace import verdict_of, write_trace
@@ -360,7 +361,7 @@ def _prepared(scenario: Scenario, output: Path | None) -> Built:
         try:
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise PenstockError(f"Traces cannot be written to {output}: {error.strerror}.") from None
+            raise PenstockError(f"Traces cannot be written to {nearest(output)}: {error.strerror}.") from None
     return scenario.build()
 
 

@@ -18,7 +18,6 @@ from penstock.api import check, fuzz, verify
 from penstock.errors import PenstockError
 from penstock.verdict import Result
 
-
 DEAF = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
 """Has no signal reach a program, so that nothing in its process can interrupt it."""
 

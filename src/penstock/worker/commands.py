@@ -41,6 +41,9 @@ class _Telling(io.TextIOBase):
 
     def write(self, text: str, /) -> int:
         """Tell a text."""
+        if not isinstance(text, str):
+            # Whoever does not know what a stream takes tries it with bytes.
+            raise TypeError("a text is written, and no bytes")
         self._tell(Printed(self._stream, text))
         return len(text)
 
