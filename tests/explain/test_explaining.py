@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -486,3 +487,49 @@ def test_what_is_enough_is_told_where_no_single_event_is_needed(tmp_path: Path) 
     assert list(replace(several, untried=True).lines("P")) == [
         "Needed: nothing but step 1 (h1 sends), step 3 (h2 sends). (Not all was tried.)"
     ]
+
+
+def test_a_handler_that_another_app_will_notify_does_not_hang(tmp_path: Path) -> None:
+    (tmp_path / "shared_flag.py").write_text("import threading\n\nFLAG = threading.Event()\n")
+    osken_app = f"import shared_flag{OSKEN}"
+    waiter = osken_app.replace("BODY", "shared_flag.FLAG.wait()")
+    later = "self.met = getattr(self, 'met', 0) + 1\n        self.met == 2 and shared_flag.FLAG.set()"
+    setter = osken_app.replace("BODY", later)
+    (tmp_path / "waiter.py").write_text(waiter)
+    (tmp_path / "setter.py").write_text(setter.replace("class App", "class Setter"))
+    scenario = Scenario(
+        folder=tmp_path,
+        controller={"apps": ["waiter.py", "setter.py"]},
+        hosts={"h1": {"kind": "client", "to": "h2", "count": 2}, "h2": {"kind": "server"}},
+        properties=["ControllerHang"],
+    )
+    assert not check(scenario).findings
+
+
+def test_a_handler_that_still_sleeps_at_the_end_is_told_with_its_line(tmp_path: Path) -> None:
+    body = "from os_ken.lib import hub\n        while not self.known:\n            hub.sleep(1)  # here"
+    app = OSKEN.replace("BODY", body).replace("    @set", "    known = False\n\n    @set", 1)
+    (tmp_path / "app.py").write_text(app)
+    report = check(Scenario(folder=tmp_path, controller={"apps": ["app.py"]}, hosts=CLIENTS))
+    line = line_of(tmp_path, "# here")
+    told = f"the program was still in packet_in, app.py:{line}: hub.sleep(1)"
+    assert any(str(reason).startswith(told) for reason in report.verdict.reasons)
+
+
+def test_a_port_that_is_down_is_told_with_the_event_that_cut_it_off_and_no_other(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match.of(in_port=1), (Output(2),), priority=5)
+            self.install(switch, Match.of(in_port=2), (Output(1),), priority=5)
+        """,
+        topology="single,3",
+        hosts={
+            "h1": {"kind": "client", "to": "h2"},
+            "h2": {"kind": "server", "mobility": {"places": ["s1:4"], "carrier": True}},
+            "h3": {"kind": "server", "mobility": {"places": ["s1:5"], "carrier": True}},
+        },
+        properties=["NoBlackHoles"],
+    )
+    assert re.search(r"port 2 .* since step \d+ \(h2 moves to s1:4\)", finding.explanation.why)

@@ -28,6 +28,7 @@ from penstock.explain.past import (
 from penstock.openflow.actions import actions_text
 from penstock.openflow.messages import NO_BUFFER, PacketIn
 from penstock.report.story import refusal_text, sentences
+from penstock.world.component import Port
 from penstock.world.frame import Frame
 from penstock.world.switch.flow_table import FlowEntry, FlowTable
 from penstock.world.switch.headers import read
@@ -36,6 +37,7 @@ from penstock.world.transition import InFlight, Record
 _DESCRIPTION: Final = re.compile(r" \[[^\]]*\]")
 _GROUP: Final = re.compile(r"\bgroup:(\d+)")
 _NODE: Final = re.compile(r"[A-Za-z]\w*")
+_PORT_DOWN: Final = re.compile(r"\bport (\d{1,9}) is down")
 _MOST_CODE: Final = 3
 _TABLE_MISS: Final = "priority=0 any "
 FAILURES: Final = ("crashed", "hung")
@@ -79,11 +81,11 @@ def _end(past: Past, name: str, message: str) -> Explanation | None:
     for flight in record.lost:
         if name_of(flight.message) == name:
             nowhere = f"port {flight.channel.port} of {record.node}, which leads nowhere"
-            since = past.cut_off(record.node, flight.channel.port, place)
-            when = "" if since is None else f" since {past.called(since)[3:]} ({past.headline(since)})"
-            found = _decided(past, place, f"sent {name} out of {nowhere}{when}")
+            since = _since(past, place, flight.channel.port)
+            found = _decided(past, place, f"sent {name} out of {nowhere}{since}")
             return replace(found, why=found.why + _hidden(past, place))
     if trouble := _trouble(record, name):
+        trouble = _PORT_DOWN.sub(lambda found: found[0] + _since(past, place, int(found[1])), trouble)
         removed = _removed(past, place)
         found = _decided(past, place, f"did not send {name} on: {trouble}{removed.why}")
         return Explanation(found.why + _hidden(past, place), _codes(*found.code, *removed.code))
@@ -92,6 +94,12 @@ def _end(past: Past, name: str, message: str) -> Explanation | None:
     if any(event.kind == "ignored" for event in record.events):
         return _rewritten(past, place, name) or _arrival(past, name, message)
     return _arrival(past, name, message)
+
+
+def _since(past: Past, place: int, port: Port) -> str:
+    """Return since when a port leads nowhere, in words."""
+    since = past.cut_off(past.records[place].node, port, place)
+    return "" if since is None else f" since {past.called(since)[3:]} ({past.headline(since)})"
 
 
 def _ending_place(past: Past, name: str) -> int | None:

@@ -14,9 +14,9 @@ from penstock.controllers.origins import CODE, RAISED, RETURNED
 from penstock.report.story import headline
 from penstock.world.component import Endpoint, Event, Port
 from penstock.world.senders import Senders
-from penstock.world.signals import FABRIC
+from penstock.world.signals import FABRIC, Carrier
 from penstock.world.switch.flow_table import FlowEntry
-from penstock.world.transition import Record
+from penstock.world.transition import InFlight, Record
 
 _NEW_RULES: Final = ("rule-added", "rule-modified")
 _PACKET: Final = re.compile(r"[A-Za-z_][\w.-]*#\d+")
@@ -145,7 +145,11 @@ class Past:
         change = None
         for place in range(until - 1, -1, -1):
             record = self.records[place]
-            if record.node == FABRIC and change is None:
+            noticed = [flight for flight in record.sends if isinstance(flight.message, Carrier)]
+            if record.node == FABRIC and any(_is_cut(flight, channel) for flight in noticed):
+                return place
+            if record.node == FABRIC and change is None and not noticed:
+                # Nobody is told of a silent move, so it may be another's; the port must have been in use.
                 change = place
             if any(flight.channel == channel for flight in record.sends):
                 return change
@@ -154,6 +158,11 @@ class Past:
             if record.at == channel:
                 return change
         return None
+
+
+def _is_cut(flight: InFlight, channel: Endpoint) -> bool:
+    """Tell whether the fabric has a switch notice that a port leads nowhere."""
+    return flight.channel.port == channel.node and flight.message == Carrier(channel.port, up=False)
 
 
 def codes_of_sends(record: Record, receiver: str) -> list[str]:

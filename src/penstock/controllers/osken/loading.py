@@ -15,7 +15,7 @@ import importlib.util
 import inspect
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,6 +144,19 @@ def _choose(loaded: Loaded, names: Sequence[str], roots: list[Path]) -> None:
     for name, app in list(loaded.apps.items()):
         if app in contexts:
             del loaded.apps[name]
+    _refuse_namesakes(loaded.apps)
+
+
+def _refuse_namesakes(apps: Mapping[str, type]) -> None:
+    """Refuse two apps whose classes have one name: os-ken finds apps by that."""
+    names: dict[str, str] = {}
+    for name, app in apps.items():
+        other = names.setdefault(app.__name__, name)
+        if other != name:
+            raise PenstockError(
+                f"{other} and {name} both have a class {app.__name__}, by which os-ken knows an app: "
+                "rename one of them."
+            )
 
 
 def common_version(loaded: Loaded, apps: str, wanted: int | None) -> int:
