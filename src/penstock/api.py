@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from penstock.around import scenario_at
 from penstock.errors import PenstockError
 from penstock.fields import CheckFields, FuzzFields, VerifyFields
+from penstock.files import staying
 from penstock.fuzz.options import FuzzOptions
 from penstock.report.run_story import Choice, tell_run
 from penstock.report.story import ending, tell
@@ -68,6 +69,7 @@ TRACES: Final = Path("penstock-traces")
 RUNS: Final = Path("penstock-runs")
 
 
+@staying()
 def check(
     scenario: Given, /, *, output: str | PathLike[str] = TRACES, **given: Unpack[CheckFields]
 ) -> Result[Report]:
@@ -94,6 +96,7 @@ def check(
     )
 
 
+@staying()
 def verify(
     scenario: Given, /, *, output: str | PathLike[str] = TRACES, **given: Unpack[VerifyFields]
 ) -> Result[Proof]:
@@ -117,6 +120,7 @@ def verify(
     )
 
 
+@staying()
 def fuzz(
     scenario: Given,
     /,
@@ -190,6 +194,7 @@ def _waited_for(running: Coroutine[Any, Any, Run]) -> Run:
     )
 
 
+@staying()
 def replay(
     trace: str | PathLike[str], /, *, tries: int = 1, exact: bool = True, trust: bool = False
 ) -> Result[Replay] | Result[Attempt]:
@@ -254,6 +259,7 @@ def _given_again(file: Path, recorded: Trace, consent: Consent, tries: int) -> R
     )
 
 
+@staying()
 def minimize(
     trace: str | PathLike[str],
     /,

@@ -46,12 +46,11 @@ from penstock.next_steps import Ran, Suggestion, next_steps
 from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
 from penstock.report.coverage import KEY as COVERAGE
-from penstock.report.coverage import covered_file, search_coverage
+from penstock.report.coverage import covered_name, search_coverage
 from penstock.reservation import Reservation
-from penstock.results import nearest
 from penstock.scenario import Limits, Scenario
 from penstock.stopping import Bound, Why
-from penstock.trace import verdict_of, write_trace
+from penstock.trace import TraceFolder, verdict_of
 from penstock.verdict import VIOLATED, Result, Verdict, judge, unconfirmed, unjudged
 from penstock.world.network import ComponentRaised
 from penstock.world.switch.meters import UNMETERED
@@ -88,6 +87,8 @@ class Report:
     verdict: Verdict = VIOLATED
     assumptions: tuple[str, ...] = ()
     """What the search took for granted, in sentences."""
+    unwritten: str = ""
+    """Why nothing, or not all of it, is written down, in a sentence."""
     unconfirmed: list[Finding] = field(default_factory=list)
     """Violations that did not come again when their runs were repeated."""
 
@@ -144,12 +145,13 @@ def _searched(
     if not plan.remembers:
         limits = replace(limits, compact=False)
     scenario = _bounded(scenario, plan)
-    built = _prepared(scenario, output)
+    traces = TraceFolder(output)
+    built = scenario.build()
     way = _Way(plan, limits, progress, found, walk, until=until)
     try:
         for times in count(1):
             try:
-                return _searched_once(scenario, built, replace(way, times=times), output, **details)
+                return _searched_once(scenario, built, replace(way, times=times), traces, **details)
             except MoreState as more:
                 watched.again(built.network.components, more)
                 built = begun(built, limits.start)
@@ -159,30 +161,30 @@ def _searched(
 
 
 def _searched_once(
-    scenario: Scenario, built: Built, way: _Way, output: Path | None, **details: int
+    scenario: Scenario, built: Built, way: _Way, traces: TraceFolder, **details: int
 ) -> Report:
     if built.broken:
-        return _broken_while_joining(scenario, built, output)
+        return _broken_while_joining(scenario, built, traces)
     watched.begin(built.network.components, way.times)
     _begin_with_tables(built, cold=way.limits.start == "cold")
     while True:
-        outcome, means, cells = _search_of(scenario, built, way, output)
+        outcome, means, cells = _search_of(scenario, built, way, traces)
         # What a program keeps of packets may call for others, with which the search is repeated.
         if outcome.violations or not _may_go_on(outcome) or not _refined(built, way):
             break
     if not outcome.violations and _may_go_on(outcome):
-        outcome, means, cells = _with_pings(scenario, built, way, output, (outcome, means, cells))
+        outcome, means, cells = _with_pings(scenario, built, way, traces, (outcome, means, cells))
     _look_again(built, cells, outcome, way)
-    return _report(scenario, built, outcome, output, means, way, **details)
+    return _report(scenario, built, outcome, traces, means, way, **details)
 
 
 def _with_pings(
-    scenario: Scenario, built: Built, way: _Way, output: Path | None, before: tuple[Outcome, _Means, Cells]
+    scenario: Scenario, built: Built, way: _Way, traces: TraceFolder, before: tuple[Outcome, _Means, Cells]
 ) -> tuple[Outcome, _Means, Cells]:
     """Search for what is broken by pings of hosts that have sent each other nothing, after another search."""
     if built.discovery is None or way.walk is not None or not built.discovery.tables.begin_pings():
         return before
-    again = _search_of(scenario, built, way, output)
+    again = _search_of(scenario, built, way, traces)
     if again[0].violations:
         return again
     outcome, more = before[0], again[0]
@@ -222,7 +224,7 @@ def _refined(built: Built, way: _Way) -> bool:
 
 
 def _search_of(
-    scenario: Scenario, built: Built, way: _Way, output: Path | None
+    scenario: Scenario, built: Built, way: _Way, traces: TraceFolder
 ) -> tuple[Outcome, _Means, Cells]:
     plan, limits = way.plan, way.limits
     cells = Cells(built.network, (*built.properties, *plan.watchers()), built.start)
@@ -240,7 +242,7 @@ def _search_of(
         outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
-        _report(scenario, built, search.finish(Bound("a fault")), output, means, way)
+        _report(scenario, built, search.finish(Bound("a fault")), traces, means, way)
         raise
     plan.conclude(outcome, guide)
     circumstances = replace(circumstances, in_order=in_order)
@@ -355,36 +357,25 @@ def _bounded(scenario: Scenario, plan: Plan) -> Scenario:
     return replace(scenario, hosts=plan.bounding.bounded(scenario.hosts, scenario.build().network))
 
 
-def _prepared(scenario: Scenario, output: Path | None) -> Built:
-    """Put a scenario together, with a folder for what may be found in it."""
-    if output is not None:
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PenstockError(f"Traces cannot be written to {nearest(output)}: {error.strerror}.") from None
-    return scenario.build()
-
-
-def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None) -> Report:
+def _broken_while_joining(scenario: Scenario, built: Built, traces: TraceFolder) -> Report:
     """Report what broke before the search could even start."""
     outcome = Outcome(result="violation", transitions=len(built.joining), stopped_by=stopping.FIRST_VIOLATION)
     outcome.exercised = {watcher.name: int(watcher.name in built.broken) for watcher in built.properties}
     report = Report(scenario, outcome)
     for number, (name, message) in enumerate(built.broken.items(), 1):
-        path, why = None, explain_joining(built, message)
-        if output is not None:
-            path = output / f"{scenario.name}-{number}.jsonl"
-            table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
-            write_trace(
-                path,
-                table,
-                scenario.folder,
-                built.joining,
-                verdict_of(name, message, why),
-                replace(scene, joining=()) if (scene := built.scene) is not None else None,
-                **_coverage(report, built, _Means(Plan())),
-            )
+        why = explain_joining(built, message)
+        table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
+        path = traces.write(
+            f"{scenario.name}-{number}.jsonl",
+            table,
+            scenario.folder,
+            built.joining,
+            verdict_of(name, message, why),
+            replace(scene, joining=()) if (scene := built.scene) is not None else None,
+            **_coverage(report, built, _Means(Plan())),
+        )
         report.findings.append(Finding(name, message, built.joining, True, path, why))
+    report.unwritten = traces.unwritten
     return report
 
 
@@ -404,7 +395,7 @@ def _report(
     scenario: Scenario,
     built: Built,
     outcome: Outcome,
-    output: Path | None,
+    traces: TraceFolder,
     means: _Means,
     way: _Way,
     **details: int,
@@ -425,14 +416,16 @@ def _report(
     _conclude(report, built)
     report.next_steps = _next_steps(report, built, means)
     header = {**details, **_coverage(report, built, means), "scene": built.scene}
-    _write(report, output, header)
+    _write(report, traces, header)
+    report.unwritten = traces.unwritten
     if way.found is not None and report.findings:
         way.found(report)
     _explain(report, built, min(MOST_SECONDS, max(way.seconds_left, _EXPLAINING_S)))
-    _write(report, output, header)
-    if output is not None and not report.findings:
-        path = covered_file(output, scenario.name)
-        report.covered = write_trace(path, scenario.table(), scenario.folder, (), **header)
+    _write(report, traces, header)
+    if not report.findings:
+        name = covered_name(scenario.name)
+        report.covered = traces.write(name, scenario.table(), scenario.folder, (), **header)
+    report.unwritten = traces.unwritten
     return report
 
 
@@ -449,16 +442,14 @@ def _explain(report: Report, built: Built, left: float) -> None:
         report.findings[number] = replace(found, explanation=why)
 
 
-def _write(report: Report, output: Path | None, header: Mapping[str, Any]) -> None:
-    """Write the traces of all findings."""
-    if output is None:
-        return
+def _write(report: Report, traces: TraceFolder, header: Mapping[str, Any]) -> None:
+    """Write the traces of all findings; where that fails, one that was written before is as good."""
     scenario = report.scenario
     for number, found in enumerate(report.findings):
-        path = output / f"{scenario.name}-{number + 1}.jsonl"
+        name = f"{scenario.name}-{number + 1}.jsonl"
         verdict = verdict_of(found.property, found.message, found.explanation)
-        write_trace(path, scenario.table(), scenario.folder, found.records, verdict, **header)
-        report.findings[number] = replace(found, trace=path)
+        path = traces.write(name, scenario.table(), scenario.folder, found.records, verdict, **header)
+        report.findings[number] = replace(found, trace=path or found.trace)
 
 
 def _conclude(report: Report, built: Built) -> None:

@@ -182,7 +182,8 @@ class Examiner:
         result.assert_holds(conclusive=conclusive or self._strict)
         if not result.conclusive and result.engine in _SEARCHES:
             left_out = "; ".join(result.left_out)
-            warnings.warn(PenstockWarning(f"{result} is not conclusive: {left_out}"), stacklevel=3)
+            text = _shown(f"{result} is not conclusive: {left_out}")
+            warnings.warn(PenstockWarning(text), stacklevel=3)
         return result
 
 
@@ -258,7 +259,7 @@ class TraceTest(pytest.Item):
         tries = self.config.getoption("penstock_tries")
         result = replay(self.path, tries=tries, exact=False, trust=True)
         for remark in result.remarks:
-            self.add_report_section("call", "penstock", remark)
+            self.add_report_section("call", "penstock", _shown(remark))
         result.assert_holds()
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -282,11 +283,15 @@ def pytest_runtest_makereport(
         item.user_properties.extend(_traces_of(error))
     report = yield
     if text is not None and report.failed:
-        from penstock.cli.output import printable
-
-        # Stories are told of traces, and those may be strangers'.
-        report.longrepr = printable(text)
+        report.longrepr = _shown(text)
     return report
+
+
+def _shown(text: str) -> str:
+    """Return a text as a terminal may have it: apps and traces that are told of may be strangers'."""
+    from penstock.clean_text import visible
+
+    return visible(text)
 
 
 def _text_of(error: BaseException, *, ours: bool) -> str | None:

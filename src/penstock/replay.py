@@ -7,7 +7,6 @@ One with real processes is played with the same waits, and may differ; what coun
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from penstock.consent import Consent, consent_to, runnable
 from penstock.errors import PenstockError
+from penstock.json_reading import parse_object, read_lines
 from penstock.properties.watch import Watch
 from penstock.scenario import Scenario
 from penstock.trace import Trace, read_trace
@@ -149,19 +149,19 @@ def _described(
 
 def _difference(recorded: Path, again: Path, end: int | None) -> tuple[int | None, str, int]:
     """Return the number of the first line that differs, how it does, and how many lines were compared."""
-    with recorded.open(encoding="utf-8") as ours, again.open(encoding="utf-8") as theirs:
-        next(ours, None), next(theirs, None)
-        compared = 0
-        for one, other in zip_longest(ours, theirs, fillvalue=""):
-            if one and (one == other or _is_alike(one, other)):
-                compared += 1
-                continue
-            if one and not one.endswith("\n"):
-                break  # the trace was cut short here
-            number = json.loads(one or other).get("step", compared + 1)
-            if end is not None and number > end:
-                break
-            return number, f"it was recorded as {_cut(one)} and is now {_cut(other)}", compared
+    ours, theirs = read_lines(recorded), read_lines(again)
+    next(ours, None), next(theirs, None)
+    compared = 0
+    for one, other in zip_longest(ours, theirs, fillvalue=""):
+        if one and (one == other or _is_alike(one, other)):
+            compared += 1
+            continue
+        if one and not one.endswith("\n"):
+            break  # the trace was cut short here
+        number = parse_object(one or other).get("step", compared + 1)
+        if end is not None and number > end:
+            break
+        return number, f"it was recorded as {_cut(one)} and is now {_cut(other)}", compared
     return None, "", compared
 
 
@@ -169,7 +169,7 @@ def _is_alike(one: str, other: str) -> bool:
     """Tell whether two lines differ in nothing but which lines of the program's code are behind them."""
     if '"code": [' not in one + other or not one.endswith("\n"):
         return False
-    ours, theirs = json.loads(one), json.loads(other or "{}")
+    ours, theirs = parse_object(one), parse_object(other or "{}")
     ours.pop("code", None), theirs.pop("code", None)
     return bool(ours == theirs)
 

@@ -44,6 +44,7 @@ from penstock.errors import PenstockError
 from penstock.explore.reductions import NONE, REDUCTIONS
 from penstock.explore.strategies.base import Strategy
 from penstock.explore.strategies.plan import Plan, plan_of
+from penstock.files import absolute
 from penstock.fuzz.options import FuzzOptions
 from penstock.properties.base import Property
 from penstock.suggesting import hint, meant_instead
@@ -253,7 +254,7 @@ def load_scenario(path: Path) -> Scenario:
         raise PenstockError(f"{path} cannot be read ({error.strerror}): check its path.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PenstockError(f"{path.name} is no TOML file: {error}.") from None
-    folder = path.parent / _folder_in(table)
+    folder = absolute(path).parent / _folder_in(table)
     return scenario_of({"name": path.stem, **table}, folder)
 
 

@@ -34,13 +34,15 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from penstock import __version__
 from penstock.code_files import digest_code
 from penstock.controllers.origins import NOTES
 from penstock.errors import PenstockError
 from penstock.explain.explanation import Explanation
+from penstock.files import UnwritableError, absolute, make_folder, open_growing, write_whole
+from penstock.json_reading import LARGEST_NUMBER, LONGEST_LINE, parse_object, read_lines
 from penstock.report.story import sentences
 from penstock.scene import Said, Scene, said, said_in
 from penstock.sealing import seal
@@ -54,8 +56,6 @@ FORMAT: Final = "penstock-trace"
 VERSION: Final = 2
 _OLDEST: Final = 1
 """The oldest version that is still read."""
-LONGEST_LINE: Final = 4_000_000
-"""A line longer than this is not read: no step is that long, and a stranger's file may be."""
 MOST_TEXTS_KEPT: Final = 20_000
 """How many texts of messages a writer keeps before it begins anew."""
 MOST_KEPT: Final = 16_000_000
@@ -65,6 +65,8 @@ JOINING: Final = "joining"
 """Where a header's network tells how its switches joined."""
 _ECHO_TYPES: Final = (2, 3)
 _LONG_FRAME: Final = 2048
+_TRACE: Final = "The trace"
+"""What is written here, in a sentence that says that it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +318,7 @@ def _header(
         "penstock": __version__,
         "scenario": scenario,
         "digest": digest_of(scenario),
-        "folder": os.path.relpath(folder.resolve(), path.parent.resolve()),
+        "folder": os.path.relpath(absolute(folder).resolve(), absolute(path).parent.resolve()),
         "code": code,
         "seal": seal(sealed_part(scenario, code)),
         **({} if scene is None else _network(scene)),
@@ -344,17 +346,56 @@ def write_trace(
     **details: Any,
 ) -> Path:
     """Write a whole trace, atomically; a `scene` is what makes it whole to those who look at it."""
-    header = _header(path, scenario, folder, details, scene)
-    unfinished = path.with_name(path.name + ".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with unfinished.open("w", encoding="utf-8") as file:
-        found: list[Mapping[str, Any]] = [header, *map(_as_json, lines_of(records, scene))]
-        if verdict is not None:
-            found.append(_verdict_as_json(verdict))
-        for each in (*found, {"end": len(found)}):
-            print(json.dumps(each), file=file)
-    unfinished.replace(path)
+    found: list[Mapping[str, Any]] = [_header(path, scenario, folder, details, scene)]
+    found += map(_as_json, lines_of(records, scene))
+    if verdict is not None:
+        found.append(_verdict_as_json(verdict))
+    text = "".join(f"{json.dumps(each)}\n" for each in (*found, {"end": len(found)}))
+    make_folder(path.parent, _TRACE)
+    write_whole(path, text, _TRACE)
     return path
+
+
+class TraceFolder:
+    """Where an engine puts its traces.
+
+    A disk that has no room is no reason to lose what was found: why a trace is not there is kept as a
+    sentence, the first one, and the engine goes on.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.unwritten = ""
+        """Why nothing, or not all of it, is written down."""
+        if path is not None:
+            try:
+                make_folder(path, "Traces")
+            except UnwritableError as error:
+                self._note(error)
+
+    def write(
+        self,
+        name: str,
+        scenario: Mapping[str, Any],
+        folder: Path,
+        records: Sequence[Record],
+        verdict: Verdict | None = None,
+        scene: Scene | None = None,
+        **details: Any,
+    ) -> Path | None:
+        """Write a trace under a name; return where it is, if it is anywhere."""
+        if self._path is None or self.unwritten:
+            return None
+        try:
+            return write_trace(self._path / name, scenario, folder, records, verdict, scene, **details)
+        except UnwritableError as error:
+            self._note(error)
+            return None
+
+    def _note(self, error: UnwritableError) -> None:
+        if not error.is_for_want_of_room:
+            raise error
+        self.unwritten = str(error)
 
 
 def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
@@ -441,16 +482,8 @@ class TraceWriter:
         self._count = 0
         """How many lines were."""
         self._failure: OSError | None = None
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("wb")
-        except OSError as error:
-            raise self._unwritable(error) from None
-
-    def _unwritable(self, error: OSError) -> PenstockError:
-        return PenstockError(
-            f"The trace cannot be written to {self.path}: {error.strerror}; make room, or write elsewhere."
-        )
+        make_folder(path.parent, _TRACE)
+        self._file = open_growing(path, _TRACE)
 
     def input(self, number: int, text: str, at: int) -> None:
         """Write what the fuzzer does."""
@@ -578,7 +611,7 @@ class TraceWriter:
             except OSError as error:
                 self._failure = error
         if self._failure is not None:
-            raise self._unwritable(self._failure)
+            raise UnwritableError(_TRACE, self.path, self._failure)
         self.size += len(data)
 
     def close(self) -> None:
@@ -604,8 +637,7 @@ CUT_SHORT: Final = "The trace was cut short: its end is missing."
 
 def read_trace(path: Path, *, warn: bool = True) -> Trace:
     """Read a trace, whoever it came from; one that was cut short is warned of."""
-    with _opened(path) as file:
-        trace = _read(path.name, iter(lambda: file.readline(LONGEST_LINE), ""))
+    trace = _read(path.name, read_lines(path))
     if trace.cut_short and warn:
         steps = "1 step" if len(trace.lines) == 1 else f"{len(trace.lines):,} steps"
         text = f"{path} was cut short: what came after its {steps} is missing."
@@ -615,20 +647,7 @@ def read_trace(path: Path, *, warn: bool = True) -> Trace:
 
 def read_header(path: Path) -> Trace:
     """Read what a trace tells before its first step."""
-    with _opened(path) as file:
-        return TraceReader(path.name, file.readline(LONGEST_LINE)).trace()
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    """Give a trace as text; what cannot be read is told in one sentence."""
-    try:
-        with path.open(encoding="utf-8", errors="strict") as file:
-            yield file
-    except OSError as error:
-        raise PenstockError(f"{path} cannot be read ({error.strerror}): check its path.") from None
-    except UnicodeDecodeError:
-        raise PenstockError(f"{path.name} is no trace: it is not UTF-8 text.") from None
+    return TraceReader(path.name, next(read_lines(path), "")).trace()
 
 
 def _read(name: str, texts: Iterator[str]) -> Trace:
@@ -736,16 +755,15 @@ def _are_digests(found: object) -> bool:
 
 def _object(name: str, number: int, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        return parse_object(text)
+    except ValueError as error:
         if number == 1:
             raise PenstockError(
                 f"{name} is no trace, or cut within its first line: give a .jsonl file that penstock wrote."
-            )
-        raise PenstockError(f"Line {number} of {name} is no JSON object: the trace is damaged.")
-    return found
+            ) from None
+        raise PenstockError(
+            f"Line {number} of {name} is no JSON object, since {error}: the trace is damaged."
+        ) from None
 
 
 class Fields:
@@ -772,7 +790,7 @@ class Fields:
     def number(self, key: str) -> int:
         """Return a field that is a whole number from 0 up."""
         value = self.found.get(key)
-        if type(value) is not int or value < 0:
+        if type(value) is not int or not 0 <= value < LARGEST_NUMBER:
             raise self.damaged("has no step number" if key == "step" else f"has no number {key!r}")
         return value
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from penstock.errors import PenstockError
-from penstock.results import nearest
+from penstock.files import nearest
 
 T = TypeVar("T")
 

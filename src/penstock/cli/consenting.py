@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from penstock.cli.output import printable
+from penstock.clean_text import visible
+from penstock.cli.terminal import say
 from penstock.consent import Consent, consent_given, consent_to, what_runs
 from penstock.minimize.script import trace_file
 from penstock.trace import read_header
@@ -40,7 +41,7 @@ def consent_to_replay(path: Path, *, trust: bool) -> Consent:
 
 
 def _ask(question: str) -> bool:
-    return click.confirm(printable(question), err=True)
+    return click.confirm(visible(question), err=True)
 
 
 def consent_to_look(path: Path, *, run: bool) -> Consent | None:
@@ -48,5 +49,5 @@ def consent_to_look(path: Path, *, run: bool) -> Consent | None:
     if not run:
         return None
     header = read_header(trace_file(path))
-    click.echo(printable(f"Running {what_runs(header.scenario)}, as {path} says …"), err=True)
+    say(f"Running {what_runs(header.scenario)}, as {path} says …", err=True)
     return consent_given(header)

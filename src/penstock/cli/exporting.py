@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from penstock.cli.consenting import consent_to_look, run_option
-from penstock.cli.output import printable
 from penstock.cli.scenarios import OneOf
+from penstock.cli.terminal import say
 from penstock.errors import PenstockError
 from penstock.report.export.formats import FORMATS, PICTURES, STDOUT, export
 from penstock.worker.commands import contained
@@ -50,9 +50,9 @@ def export_command(
     target = output if output is not None else Path(_named_after(paths[0]) + FORMATS[name].suffix)
     remark = export(name, paths, target, picture or "", consent)
     if remark:
-        click.echo(printable(remark), err=True)
+        say(remark, err=True)
     if target != STDOUT:
-        click.echo(f"Written to {target}.")
+        say(f"Written to {target}.")
     return 0
 
 

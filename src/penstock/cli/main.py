@@ -11,12 +11,14 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
 from penstock import __version__
+from penstock.cli.terminal import complain, say_lines
 from penstock.errors import PenstockError
+from penstock.files import staying
 from penstock.properties.base import PropertyFault
 from penstock.suggesting import hint
 from penstock.trace import TraceCutShort
@@ -64,6 +66,11 @@ class _Commands(click.Group):
         command: click.Command = getattr(import_module(f"penstock.cli.{module}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; wherever an app may move, paths mean what they mean now."""
+        with staying():
+            return super().invoke(ctx)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -84,12 +91,12 @@ def main() -> None:
     except click.ClickException as error:
         _say(_sentence(error))
     except PropertyFault as fault:
-        click.echo(fault.traceback, err=True)
+        say_lines(fault.traceback.splitlines(), err=True)
         _say(str(fault))
     except (PenstockError, ComponentRaised) as error:
         _say(str(error))
     except (KeyboardInterrupt, click.Abort):
-        click.echo("penstock: stopped.", err=True)
+        complain("stopped.")
         sys.exit(STOPPED)
     except BrokenPipeError:
         sys.stderr.close()
@@ -106,11 +113,11 @@ def _warned(
 ) -> None:
     """Tell a warning of ours as a sentence, and others as Python does."""
     if issubclass(category, TraceCutShort):
-        click.echo(f"penstock: {message}", err=True)
+        complain(str(message))
+    elif file is None:
+        say_lines(warnings.formatwarning(message, category, filename, lineno, line).splitlines(), err=True)
     else:
-        print(
-            warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end=""
-        )
+        file.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _sentence(error: click.ClickException) -> str:
@@ -124,7 +131,7 @@ def _sentence(error: click.ClickException) -> str:
 
 
 def _say(sentence: str) -> None:
-    click.echo(f"penstock: {sentence}", err=True)
+    complain(sentence)
     sys.exit(BAD_INPUT)
 
 
@@ -136,5 +143,5 @@ def _say(sentence: str) -> None:
 def commands(context: click.Context) -> None:
     """Find, prove, shrink and explain bugs in SDN controllers."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        say_lines(context.get_help().splitlines())
         context.exit(BAD_INPUT)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from penstock.cli.consenting import consent_to_look, run_option
+from penstock.cli.terminal import say
 from penstock.consent import Consent, consent_given
 from penstock.errors import PenstockError
+from penstock.files import make_folder, write_whole
 from penstock.trace import read_header
 from penstock.worker.commands import contained
+
+_REPORT: Final = "The report"
+"""What is written here, in a sentence that says that it cannot be."""
 
 
 @click.command(name="report")
@@ -57,13 +63,13 @@ def report_command(
     with Live(quiet=as_json, doing="reading the trace …"):
         document = report_on(path, consent, states=not no_states)
     if as_json and output is None:
-        click.echo(document.as_text())
+        say(document.as_text())
         return 0
     from penstock.report.page import render
 
     into = output if output is not None else default_file(trace_file(path))
-    write_whole(into, document.as_text() if as_json else render(document.as_json()))
-    click.echo(f"The report is in {into}")
+    _write(into, document.as_text() if as_json else render(document.as_json()))
+    say(f"The report is in {into}")
     return 0
 
 
@@ -74,7 +80,7 @@ def write_report(trace: Path) -> Path:
 
     into = default_file(trace)
     consent = consent_given(read_header(trace))
-    write_whole(into, render(report_on(trace, consent).as_json()))
+    _write(into, render(report_on(trace, consent).as_json()))
     return into
 
 
@@ -83,15 +89,9 @@ def default_file(trace: Path) -> Path:
     return trace.with_name("report.html") if trace.name == "trace.jsonl" else trace.with_suffix(".html")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8", errors="replace")
-        unfinished.replace(path)
-    except OSError as error:
-        raise PenstockError(f"The report cannot be written to {path}: {error.strerror}.") from None
+def _write(path: Path, text: str) -> None:
+    make_folder(path.parent, _REPORT)
+    write_whole(path, text, _REPORT)
 
 
 def _serve(path: Path, port: int, consent: Consent | None, *, browse: bool) -> int:
@@ -101,11 +101,11 @@ def _serve(path: Path, port: int, consent: Consent | None, *, browse: bool) -> i
     from penstock.report.serving import serving
 
     with serving(path, consent, port=port) as (address, ending):
-        click.echo(f"The report is at {address} until Ctrl-C.")
+        say(f"The report is at {address} until Ctrl-C.")
         if browse:
             webbrowser.open(address)
         try:
             ending.wait()
         except KeyboardInterrupt:
-            click.echo("")
+            say()
     return 0

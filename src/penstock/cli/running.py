@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import click
 from penstock.cli.consenting import trust_option
 from penstock.cli.live_options import live_options
 from penstock.cli.scenarios import ci_options, scenario_from, scenario_options
+from penstock.files import absolute
 from penstock.scenario import Scenario
 from penstock.worker.commands import run_contained
 from penstock.worker.containment import Terminal
@@ -66,7 +68,7 @@ def fuzz_command(
     if "seconds" in given and "events" not in given:
         given["events"] = None
     command = _Fuzz(
-        with_options(chosen, **given), output.absolute(), as_json, junit, sarif, interactive, to_end
+        with_options(chosen, **given), absolute(output), as_json, junit, sarif, interactive, to_end
     )
     if has_processes(command.scenario):
         # The controller is in a process of its own already, and is watched there.
@@ -90,6 +92,7 @@ class _Fuzz:
     def run(self, begun: Callable[[Path], object] | None = None) -> int:
         """Fuzz, print what came of it, write what CI wants, and return the exit status."""
         from penstock.cli.fuzzing import run_fuzz
+        from penstock.cli.output import conclude
         from penstock.fuzz.invariants import invariant_names
         from penstock.fuzz.summary import lasting, next_steps_of, run_verdict
         from penstock.report.conclusion import conclusion_of
@@ -104,7 +107,8 @@ class _Fuzz:
             begun=begun,
         )
         verdict, broken = run_verdict(report), [found.finding.invariant for found in lasting(report)]
-        write_ci_files(
+        write_ci = partial(
+            write_ci_files,
             junit=self.junit,
             sarif=self.sarif,
             name=self.scenario.name,
@@ -114,7 +118,7 @@ class _Fuzz:
             covered=report.trace,
             seconds=report.outcome.seconds,
         )
-        return verdict.status
+        return conclude(verdict, report.outcome.unwritten, write_ci)
 
 
 @click.command()

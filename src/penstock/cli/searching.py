@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from penstock.check import Report
 from penstock.cli.consenting import consent_to_replay, trust_option
-from penstock.cli.output import Live, print_report, report_as_json
+from penstock.cli.output import Live, conclude, print_report, report_as_json
 from penstock.cli.scenarios import (
     SEARCH,
     WALK,
@@ -19,6 +20,7 @@ from penstock.cli.scenarios import (
     scenario_from,
     scenario_options,
 )
+from penstock.cli.terminal import say, say_lines
 from penstock.errors import PenstockError
 from penstock.report.conclusion import conclusion_of
 from penstock.worker.commands import contained, run_contained
@@ -77,7 +79,9 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
     """Print what a search came to, write what CI wants, and return the exit status."""
     from penstock.report.export.ci import held_by, write_ci_files
 
-    write_ci_files(
+    say(report_as_json(report)) if as_json else print_report(report)
+    write_ci = partial(
+        write_ci_files,
         junit=junit,
         sarif=sarif,
         name=report.scenario.name,
@@ -87,8 +91,7 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
         covered=report.covered,
         seconds=report.outcome.seconds,
     )
-    click.echo(report_as_json(report)) if as_json else print_report(report)
-    return report.verdict.status
+    return conclude(report.verdict, report.unwritten, write_ci)
 
 
 @click.command()
@@ -113,10 +116,9 @@ def packets(
     with Live(quiet=as_json):
         found, discovery = list_packets(chosen, trace=trace, steps=steps, host=host)
     if as_json:
-        click.echo(classes_as_json(found, discovery))
+        say(classes_as_json(found, discovery))
     else:
-        for text in classes_as_text(found, discovery):
-            click.echo(text)
+        say_lines(classes_as_text(found, discovery))
     return 0
 
 

@@ -29,12 +29,11 @@ from penstock.openflow.actions import actions_text
 from penstock.openflow.messages import NO_BUFFER, PacketIn
 from penstock.report.story import refusal_text, sentences
 from penstock.world.component import Port
-from penstock.world.frame import Frame
+from penstock.world.frame import Frame, without_descriptions
 from penstock.world.switch.flow_table import FlowEntry, FlowTable
 from penstock.world.switch.headers import read
 from penstock.world.transition import InFlight, Record
 
-_DESCRIPTION: Final = re.compile(r" \[[^\]]*\]")
 _GROUP: Final = re.compile(r"\bgroup:(\d+)")
 _NODE: Final = re.compile(r"[A-Za-z]\w*")
 _PORT_DOWN: Final = re.compile(r"\bport (\d{1,9}) is down")
@@ -437,4 +436,4 @@ def _codes(*codes: Code) -> tuple[Code, ...]:
 
 def headlines(records: Iterable[Record]) -> list[str]:
     """Return what happened in each step, in half a sentence."""
-    return [_DESCRIPTION.sub("", told[0]).rstrip(".") for told in sentences(records)]
+    return [without_descriptions(told[0]).rstrip(".") for told in sentences(records)]

@@ -19,7 +19,7 @@ from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.transition import InFlight, Record
 
 _NEW_RULES: Final = ("rule-added", "rule-modified")
-_PACKET: Final = re.compile(r"[A-Za-z_][\w.-]*#\d+")
+_PACKET: Final = re.compile(r"(?<![\w.-])[A-Za-z_][\w.-]*#\d+")
 
 
 def packet_names(text: str) -> list[str]:

@@ -10,19 +10,21 @@ two inputs and gone on with; `fuzz` is the whole of it, from a scenario to a fol
 from __future__ import annotations
 
 import gc
-import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Final
 
+from penstock.clean_text import json_text
 from penstock.controllers import origins
 from penstock.errors import OtherVersion, PenstockError
+from penstock.files import UnwritableError, absolute, make_folder, new_folder, write_whole
 from penstock.fuzz.building import Setting, build_setting
 from penstock.fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock.fuzz.deliveries import Deliveries
@@ -46,6 +48,9 @@ SECONDS_TO_REST: Final = 0.5
 
 _FIRST_PAUSE_MS: Final = 20
 """How soon it is looked again whether something that is wrong has passed; later looks are further apart."""
+
+_RUN: Final = "The run"
+"""What is written here, in a sentence that says that it cannot be."""
 
 Progress = Callable[["Fuzzing"], None]
 InvariantMaker = Callable[[Stage], Sequence[Invariant]]
@@ -82,6 +87,8 @@ class Outcome:
     """Why hardly anything was judged, where no packet arrived."""
     judged: bool = True
     """Whether there was something to judge."""
+    unwritten: str = ""
+    """Why not all of the run is written down, in a sentence."""
     stopped_by: str = ""
     """What ended the run, to follow "stopped by"; empty while it goes on."""
 
@@ -326,21 +333,36 @@ async def _fuzz(
             for each in watched:
                 each.begin()
             async with _callers(stage):
-                await (conduct(fuzzing) if conduct is not None else fuzzing.run())
-                await fuzzing.finish()
+                with _noting(fuzzing.outcome, ends=True):
+                    await (conduct(fuzzing) if conduct is not None else fuzzing.run())
+                with _noting(fuzzing.outcome):
+                    await fuzzing.finish()
     except OtherVersion:
         discarded = provisional
         raise
     finally:
         gc.set_threshold(*thresholds)
         await stage.close()
-        stage.recorder.close()
+        with _noting(fuzzing.outcome):
+            stage.recorder.close()
         report = Report(scenario, fuzzing.outcome, folder)
         if discarded:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(absolute(folder), ignore_errors=True)
         elif conclude is not None:
-            conclude(report)
+            with _noting(fuzzing.outcome):
+                conclude(report)
     return report
+
+
+@contextmanager
+def _noting(outcome: Outcome, *, ends: bool = False) -> Iterator[None]:
+    """Note that the disk takes no more, which `ends` a run or not: what was found so far is not lost."""
+    try:
+        yield
+    except UnwritableError as error:
+        outcome.unwritten = outcome.unwritten or str(error)
+        if ends:
+            outcome.stopped_by = Bound("a trace that cannot be written")
 
 
 def _callers(stage: Stage) -> AbstractAsyncContextManager[object]:
@@ -355,17 +377,14 @@ def _callers(stage: Stage) -> AbstractAsyncContextManager[object]:
 def run_folder(output: Path, scenario: Scenario) -> Path:
     """Return a new folder for a run, with the scenario in it; an old run of the same name is kept."""
     name = f"{scenario.name}-{scenario.fuzzing().seed}"
+    make_folder(output, _RUN)
+    names = (name if number == 1 else f"{name}.{number}" for number in count(1))
+    folder = next(output / each for each in names if new_folder(output / each, _RUN))
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        folder = next(
-            found
-            for number in range(1, 1_000_000)
-            if not (found := output / (name if number == 1 else f"{name}.{number}")).exists()
-        )
-        folder.mkdir()
-        (folder / "scenario.json").write_text(json.dumps(scenario.table(), indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise PenstockError(f"The run cannot be written to {output}: {error.strerror}.") from None
+        write_whole(folder / "scenario.json", json_text(scenario.table(), indent=2) + "\n", _RUN)
+    except PenstockError:
+        shutil.rmtree(absolute(folder), ignore_errors=True)
+        raise
     return folder
 
 

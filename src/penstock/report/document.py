@@ -10,7 +10,6 @@ place on the machine that it was made on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock import __version__
+from penstock.clean_text import json_text, visible, visible_within
 from penstock.consent import Consent
 from penstock.explain.of_trace import finding_cause_lines
 from penstock.minimize.script import is_fuzzed
@@ -79,11 +79,11 @@ class Document:
             "penstock": __version__,
             "title": placeless(self.title),
             "engine": self.engine,
-            "source": self.source,
+            "source": visible(self.source),
             "verdict": _placeless(self.verdict),
             "cut_short": self.cut_short,
             "remarks": [placeless(remark) for remark in self.remarks],
-            "topology": self.drawing.as_json(),
+            "topology": visible_within(self.drawing.as_json()),
             "lanes": [placeless(lane) for lane in self.lanes],
             "strings": self.strings.texts,
             "steps": self.steps,
@@ -92,7 +92,7 @@ class Document:
             "states_until": self.states_until,
             "loop": self.loop,
             "story": self.story,
-            "minimised": self.minimised,
+            "minimised": visible_within(self.minimised),
             "coverage": _placeless(self.coverage),
             "conclusion": _placeless(self.conclusion),
             "summary": _placeless(self.summary),
@@ -105,7 +105,7 @@ class Document:
 
     def as_text(self) -> str:
         """Return the document as JSON."""
-        return json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)
+        return json_text(self.as_json(), separators=(",", ":"), allow_nan=False)
 
 
 def _placeless(value: Any) -> Any:

@@ -11,7 +11,7 @@ the same although their headers differ are told with the fields that tell them a
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -29,7 +29,7 @@ from penstock.openflow.messages import (
     PacketOut,
 )
 from penstock.world.component import Endpoint, Event, Port
-from penstock.world.frame import Frame
+from penstock.world.frame import Frame, retell_packets
 from penstock.world.packet import describe
 from penstock.world.senders import Senders, Sent
 from penstock.world.signals import FABRIC, Carrier, EntryForgotten, FlowModsIgnored, Power, TableLimit
@@ -38,10 +38,11 @@ from penstock.world.transition import ACT, INJECT, TIME, InFlight, Record
 
 _INDENT: Final = "     "
 
-# It begins where a word does, so that every character is looked at once.
-_NAMED: Final = re.compile(r"(?<!\S)(\S+#\d+) \[([^\]]*)\]")
 _TABLE_MISS: Final = "priority=0 any "
 """How the text of a table-miss entry begins; it is as short as any name for it."""
+
+_LATEST: Final = 100
+"""Among how many messages to a component it is looked for those that an action of its own repeats."""
 
 _SHORT: Final = 24
 """How long actions may be to be told once more."""
@@ -110,6 +111,8 @@ class Story:
         self._senders = Senders()
         self._orders: dict[tuple[str, str], int] = {}
         """The step that told each control message, by its receiver and text."""
+        self._latest: defaultdict[str, deque[tuple[str, int]]] = defaultdict(lambda: deque(maxlen=_LATEST))
+        """The last of those messages, by who got them, with their steps."""
         self._calls: dict[tuple[Endpoint, Sent], str] = {}
         """What each message is called once its step has told it, by its channel."""
         self._rules: dict[tuple[str, str], int] = {}
@@ -128,14 +131,13 @@ class Story:
         lines = [self._without_orders(record, headline(record, called))]
         lines += consequences(record, self._order_of(number, record), self._rule_of(number, record))
         frames = _frames(record)
-        return _counted(_NAMED.sub(lambda found: self._packet(found, frames), line) for line in lines)
+        return _counted(retell_packets(line, lambda found: self._packet(found, frames)) for line in lines)
 
     def _without_orders(self, record: Record, text: str) -> str:
         """Return a sentence of somebody's own action with messages that it was told called by their steps."""
         if record.transition.verb == ACT and "(" in text:
-            for (way, order), number in self._orders.items():
-                if way.endswith(f" to {record.node}") and "(" in order:
-                    text = text.replace(order, f"{order.partition('(')[0]} of step {number}")
+            for order, number in self._latest[record.node]:
+                text = text.replace(order, f"{order.partition('(')[0]} of step {number}")
         return text
 
     def _call(self, number: int, record: Record) -> None:
@@ -156,7 +158,11 @@ class Story:
 
         def tell_order(receiver: Port, message: OpenFlowMessage) -> str:
             text = order_text(message)
-            before = self._orders.setdefault((f"{record.node} to {receiver}", text), number)
+            before = self._orders.get((f"{record.node} to {receiver}", text))
+            if before is None:
+                before = self._orders[f"{record.node} to {receiver}", text] = number
+                if "(" in text:
+                    self._latest[str(receiver)].append((text, number))
             again = before < number and "(" in text
             return f"the same {_kind(message)} as in step {before}" if again else text
 
@@ -184,11 +190,11 @@ class Story:
 
         return tell_rule
 
-    def _packet(self, found: re.Match[str], frames: dict[str, list[bytes]]) -> str:
+    def _packet(self, found: re.Match[str], frames: dict[str, deque[bytes]]) -> str:
         """Return a packet by its name, with a description if that has not been told."""
         name, phrase = found.groups()
-        written = frames.get(found.group(), [])
-        data = written.pop(0) if len(written) > 1 else next(iter(written), None)
+        written = frames.get(found.group()) or deque()
+        data = written.popleft() if len(written) > 1 else next(iter(written), None)
         known, self._packets[name] = self._packets.get(name), phrase if data is None else data
         if known is not None and known in (phrase, data):
             return name
@@ -223,16 +229,16 @@ def _actions(rule: str) -> str:
     return f" -> {actions}" if len(actions) <= _SHORT else ""
 
 
-def _frames(record: Record) -> dict[str, list[bytes]]:
+def _frames(record: Record) -> dict[str, deque[bytes]]:
     """Return the bytes of the packets that a step is about, by how they are written, in the order told."""
-    found: dict[str, list[bytes]] = {}
+    found: dict[str, deque[bytes]] = {}
     flights = (*record.sends, *record.lost)
     for message in (record.message, *(flight.message for flight in flights)):
         match message:
             case Frame(data, tag) if tag and data:
-                found.setdefault(str(message), []).append(data)
+                found.setdefault(str(message), deque()).append(data)
             case PacketIn(data=data, tag=tag) if tag and data:
-                found.setdefault(f"{tag} [{describe(data)}]", []).append(data)
+                found.setdefault(f"{tag} [{describe(data)}]", deque()).append(data)
     return found
 
 

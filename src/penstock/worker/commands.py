@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-import click
-
+from penstock.cli.terminal import complain, pass_on
 from penstock.errors import PenstockError
+from penstock.files import absolute
 from penstock.verdict import Result, told
 from penstock.verdict import sentence as sentence_of
 from penstock.worker.containment import Terminal
@@ -70,7 +70,7 @@ class _Folders:
     def remove(self) -> None:
         """Remove them."""
         while self._made:
-            shutil.rmtree(self._made.pop(), ignore_errors=True)
+            shutil.rmtree(absolute(self._made.pop()), ignore_errors=True)
 
 
 def in_worker(job: Job[Any], *, seconds: float | None = None) -> Any:
@@ -111,12 +111,12 @@ def run_contained(
     It tells which folders it makes, so that none is left of a worker that another follows.
     """
     folders = _Folders()
-    streams = {name: getattr(sys, name) for name in ("stdout", "stderr") if not _is_file(getattr(sys, name))}
+    streams = [name for name in ("stdout", "stderr") if not _is_file(getattr(sys, name))]
 
     def hear(news: object) -> None:
         folders.hear(news)
         if isinstance(news, Printed) and news.stream in streams:
-            streams[news.stream].write(news.text)
+            pass_on(news.text, err=news.stream == "stderr")
 
     def job(tell: Tell) -> int:
         for name in streams:
@@ -128,9 +128,9 @@ def run_contained(
             job, hear=hear, allowance=Allowance(seconds), terminal=terminal, again=folders.remove
         )
     except Lost as lost:
-        click.echo(f"penstock: {told(Result.BOUNDED, [sentence_of(lost.bound)])}", err=True)
+        complain(told(Result.BOUNDED, [sentence_of(lost.bound)]))
         return STOPPED
     for accident in done.accidents:
-        click.echo(f"penstock: {told(Result.BOUNDED, [sentence_of(accident)])}", err=True)
+        complain(told(Result.BOUNDED, [sentence_of(accident)]))
     status = done.value
     return STOPPED if not isinstance(status, int) or (done.accidents and status == 0) else status

@@ -5,7 +5,6 @@ If a worker is lost, what was found before that is the result, and the reason is
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,9 @@ from typing import Final, TypeVar
 
 from penstock import check as searches
 from penstock.check import Finding, Report
+from penstock.cli.terminal import pass_on
 from penstock.explore.search import Outcome, Progress, peak_rss_mb
+from penstock.files import absolute
 from penstock.next_steps import Ran, next_steps
 from penstock.scenario import Scenario
 from penstock.stopping import Bound
@@ -73,7 +74,7 @@ def _search(
             so_far.findings = [
                 replace(found, trace=_as_given(found.trace, output)) for found in news.findings
             ]
-            so_far.needs = news.needs
+            so_far.needs, so_far.unwritten = news.needs, news.unwritten
             so_far.outcome.violations = news.outcome.violations
         elif isinstance(news, Outcome):
             so_far.outcome = replace(news, violations=so_far.outcome.violations)
@@ -154,7 +155,7 @@ def _supervised(job: Job[object], scenario: Scenario, hear: Callable[[object], N
 
 def _absolute(output: Path | None) -> Path | None:
     """Return where to write, wherever the program goes."""
-    return None if output is None else output.absolute()
+    return None if output is None else absolute(output)
 
 
 F = TypeVar("F", bound=Finding)
@@ -184,5 +185,5 @@ def _paced(tell: Tell) -> Progress:
 
 
 def _show(text: str) -> None:
-    """Print what a program printed, with whatever could steer a terminal spelt out."""
-    sys.stderr.write("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text))
+    """Print what a program printed."""
+    pass_on(text, err=True)

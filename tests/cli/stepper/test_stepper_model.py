@@ -273,7 +273,7 @@ def test_what_broke_at_rest_is_no_verdict_of_a_run_that_went_on(tmp_path: Path) 
 def test_a_run_that_cannot_be_written_is_said_in_one_sentence(tmp_path: Path) -> None:
     run = loop_run(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(PenstockError, match="The run cannot be written to"):
+    with pytest.raises(PenstockError, match="The trace cannot be written to"):
         run.save(tmp_path / "file" / "trace.jsonl")
 
 

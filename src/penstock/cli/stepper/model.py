@@ -23,10 +23,11 @@ from penstock.consent import Consent, consent_to, runnable
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.properties.watch import Watch
-from penstock.report.picture import PACKET_IN_FULL, Happening, broken_note
+from penstock.report.picture import Happening, broken_note
 from penstock.report.story import last_line, sentences
 from penstock.scenario import Scenario
 from penstock.trace import Line, Verdict, read_trace, write_trace
+from penstock.world.frame import retell_packets
 from penstock.world.network import ComponentRaised, GlobalState
 from penstock.world.transition import Record, Transition
 from penstock.world.world import World, states_of
@@ -194,7 +195,7 @@ class Run:
             self.world.snapshot(),
             self._watch.snapshot(),
             record,
-            tuple(PACKET_IN_FULL.sub(named, text) for text in next(sentences([record]))),
+            tuple(retell_packets(text, named) for text in next(sentences([record]))),
             tuple(news.items()),
             frozenset(at_rest),
             {**self.broken, **news} if news else self.broken,
@@ -235,18 +236,8 @@ class Run:
 
     def save(self, path: Path) -> Path:
         """Write the run so far as a trace that can be shown, replayed and reported."""
-        try:
-            return write_trace(
-                path,
-                self.scenario.table(),
-                self.scenario.folder,
-                self.records,
-                self._verdict(),
-                self._scene,
-                engine="step",
-            )
-        except OSError as error:
-            raise PenstockError(f"The run cannot be written to {path}: {error.strerror}.") from None
+        table, folder = self.scenario.table(), self.scenario.folder
+        return write_trace(path, table, folder, self.records, self._verdict(), self._scene, engine="step")
 
     def _verdict(self) -> Verdict | None:
         """Return what the run breaks in a way that shows when it is taken again."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 from penstock.errors import PenstockError
+from penstock.files import UnwritableError, discard_output, whole_file
 
 if TYPE_CHECKING:
     from penstock.consent import Consent
@@ -116,25 +117,25 @@ def export(
 def writing(output: Path) -> Iterator[BinaryIO]:
     """Give a file to be written, which is there under its name when it is whole, and not before."""
     if output == STDOUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            discard_output(sys.stdout)
+            raise UnwritableError("", Path("the standard output"), error) from None
         return
-    unfinished = output.with_name(output.name + ".part")
-    try:
-        with unfinished.open("wb") as file:
-            yield file
-        unfinished.replace(output)
-    except OSError as error:
-        raise PenstockError(f"{output} cannot be written: {error.strerror}.") from None
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+    with whole_file(output) as file:
+        yield file
 
 
 @contextlib.contextmanager
 def as_text(file: BinaryIO) -> Iterator[TextIO]:
-    """Give a file as one of UTF-8 text; halves of characters, as a trace may have, become question marks."""
-    text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="\n", write_through=False)
+    """Give a file as one of UTF-8 text; halves of characters, as a trace may have, are spelt out."""
+    text = io.TextIOWrapper(
+        file, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=False
+    )
     try:
         yield text
         text.flush()

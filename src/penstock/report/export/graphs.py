@@ -17,7 +17,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from penstock.clean_text import visible
 from penstock.errors import PenstockError
+from penstock.explain.past import packet_names
 from penstock.report.export.violations import Source, Violated
 from penstock.report.layout import Drawing, controllers_in, drawing_in, in_turn
 from penstock.report.retelling import stories_of
@@ -31,7 +33,6 @@ MOST_STEPS: Final = 400
 LONGEST_TEXT: Final = 120
 """How much is shown of a text."""
 _WORD: Final = re.compile(r"[^\s:,;()]+")
-_TAG: Final = re.compile(r"\S+?#\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +139,14 @@ def _way(trace: Trace, violated: Violated) -> list[Edge]:
 
 def _packet(violated: Violated) -> str | None:
     """Return the packet that a violation names, or the last one before it."""
+    named = packet_names(violated.message)
+    among = set(named)
     for line in reversed(violated.steps.lines):
         for text in (line.message or "", *(send.partition(" ")[2] for send in line.sends)):
-            if (tag := name_of(text)) and tag in violated.message:
+            if (tag := name_of(text)) in among:
                 return tag
-    if tags := _TAG.findall(violated.message):
-        return str(tags[0]).lstrip("(['\"")
+    if named:
+        return named[0]
     for line in reversed(violated.steps.lines):
         if line.message is not None and (tag := name_of(line.message)):
             return tag
@@ -182,5 +185,5 @@ def lanes_of(happenings: list[Happening]) -> list[str]:
 
 def shown(text: str) -> str:
     """Return as much of a text as a picture has room for, without what cannot be seen."""
-    cut = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-    return "".join(c if c.isprintable() else " " for c in cut)
+    clean = visible(text[: LONGEST_TEXT + 1].replace("\n", " "), keep="")
+    return clean if len(clean) <= LONGEST_TEXT else clean[: LONGEST_TEXT - 1] + "…"

@@ -23,8 +23,8 @@ from typing import Any
 
 from penstock.code_files import note_imports
 from penstock.errors import PenstockError
+from penstock.files import nearest
 from penstock.loading import file_of
-from penstock.results import nearest
 from penstock.users_code import bar_while_looking
 from penstock.world.topology.builder import TopologyBuilder
 from penstock.world.topology.mininet_standin import StandInFinder, is_mininet
