@@ -26,8 +26,9 @@ from typing import Any, Final
 
 _FILE: Final = re.compile(r"(.*?\.py)(?::|\Z)", re.DOTALL)
 """A text that is a file's name, or that and the name of something in it."""
-_WORD: Final = re.compile(r"[^\s:=,;'\"]+\.py(?![\w.])")
-"""A file's name inside a text, as in the options of a strategy."""
+_WORD: Final = re.compile(r"(?<![^\s:=,;'\"])[^\s:=,;'\"]+\.py(?![\w.])")
+"""A file's name inside a text, as in the options of a strategy; it begins where a word does, so that every
+character is looked at once."""
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.\w+)*(?::\w+)?")
 _IMPORTED: Final = "module"
 """What the name of code begins with that is found as Python finds modules."""
