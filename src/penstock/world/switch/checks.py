@@ -50,6 +50,7 @@ from penstock.openflow.fields import (
 from penstock.openflow.match import Match
 from penstock.openflow.messages import MAX_METER, V10, PortNo
 from penstock.openflow.refusals import Refusal, Refused
+from penstock.world.switch.budgets import MOST_ACTIONS
 from penstock.world.switch.headers import ETH_RARP, VLAN_TYPES
 from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import MOST_TABLES
@@ -152,7 +153,9 @@ def check_actions(turn: Turn, actions: tuple[Action, ...], match: Match) -> None
 
 
 def check_action_forms(actions: tuple[Action, ...]) -> None:
-    """Refuse actions that are wrong in themselves, whatever the packet."""
+    """Refuse actions that are wrong in themselves, whatever the packet, or more than fit into a message."""
+    if len(actions) > MOST_ACTIONS:
+        raise Refused(Refusal.ACTION_TOO_MANY, f"a list has at most {MOST_ACTIONS} actions")
     for action in actions:
         match action:
             case ExperimenterAction(vendor, _):

@@ -148,7 +148,7 @@ def _add(turn: Turn, message: FlowMod) -> None:
         if message.flags & _CHECK_OVERLAP and table.overlapping(message.priority, message.match):
             raise Refused(Refusal.FLOW_OVERLAP, "another entry of this priority overlaps")
         size = turn.table_size
-        if size is not None and len(table) >= size:
+        if len(table) >= size:
             raise Refused(Refusal.FLOW_TABLE_FULL, f"table {number} holds {size} entries")
     entry = FlowEntry(
         priority=message.priority,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -76,6 +76,8 @@ def _add_group(turn: Turn, message: GroupMod) -> None:
     if message.group_id in turn.state.groups:
         raise Refused(Refusal.GROUP_EXISTS, f"group {message.group_id} exists")
     _check_contents(turn, message)
+    if len(turn.state.groups) >= turn.options.groups:
+        raise Refused(Refusal.GROUP_OUT_OF_GROUPS, f"the switch holds {turn.options.groups} groups")
     entry = GroupEntry(message.type, message.buckets, turn.state.now)
     turn.change(groups=turn.state.groups.set(message.group_id, entry))
     turn.note("group-added", message.group_id)
@@ -95,22 +97,21 @@ def _modify_group(turn: Turn, message: GroupMod) -> None:
 def _check_contents(turn: Turn, message: GroupMod) -> None:
     if message.group_id > MAX_GROUP:
         raise Refused(Refusal.GROUP_INVALID, f"{message.group_id:#x} is no group's number")
-    for bucket in message.buckets:
-        for group_id in _named(bucket):
-            if _reaches(turn, group_id, message.group_id):
-                raise Refused(Refusal.GROUP_LOOP, f"group {message.group_id} would lead back to itself")
+    if _leads_to(turn, message.buckets, message.group_id):
+        raise Refused(Refusal.GROUP_LOOP, f"group {message.group_id} would lead back to itself")
 
 
-def _named(bucket: Bucket) -> Iterator[int]:
-    for action in bucket.actions:
-        if isinstance(action, Group):
-            yield action.group_id
+def _named(buckets: Iterable[Bucket]) -> Iterator[int]:
+    for bucket in buckets:
+        for action in bucket.actions:
+            if isinstance(action, Group):
+                yield action.group_id
 
 
-def _reaches(turn: Turn, start: int, goal: int) -> bool:
-    """Tell whether a chain of groups leads from one to another."""
+def _leads_to(turn: Turn, buckets: Iterable[Bucket], goal: int) -> bool:
+    """Tell whether a chain of groups leads from some buckets to a group."""
+    waiting = [*_named(buckets)]
     seen: set[int] = set()
-    waiting = [start]
     while waiting:
         group_id = waiting.pop()
         if group_id == goal:
@@ -118,7 +119,7 @@ def _reaches(turn: Turn, start: int, goal: int) -> bool:
         entry = turn.state.groups.get(group_id)
         if group_id not in seen and entry is not None:
             seen.add(group_id)
-            waiting.extend(inner for bucket in entry.buckets for inner in _named(bucket))
+            waiting.extend(_named(entry.buckets))
     return False
 
 
