@@ -24,6 +24,7 @@ from penstock.explain.past import (
     raised,
     returned,
 )
+from penstock.openflow.actions import actions_text
 from penstock.openflow.messages import NO_BUFFER, PacketIn
 from penstock.report.story import sentences
 from penstock.world.transition import Record
@@ -297,26 +298,30 @@ def _decided(past: Past, place: int, did: str) -> Explanation:
     record = past.records[place]
     if rules := _rules_met(record):
         added, codes = _origin(past, record.node, rules[-1], place)
-        groups = (code for number in _GROUP.findall(rules[-1]) for code in _group(past, record.node, number))
+        groups = _groups(past, record.node, rules[-1])
         return Explanation(f"{record.node}'s rule {rules[-1]}{added} {did}", _codes(*codes, *groups))
     sender = past.sender(place)
     if sender is not None and isinstance(record.transition.what, str):
         order = f"the {_kind(record.message)} sent {past.called(sender.place)}{_actions(record.message)}"
-        return Explanation(f"{record.node}, by {order}, {did}", _codes(Code(sender.code, "sent that")))
+        groups = _groups(past, record.node, order)
+        return Explanation(
+            f"{record.node}, by {order}, {did}", _codes(Code(sender.code, "sent that"), *groups)
+        )
     return Explanation(f"{record.node} {did}")
 
 
-def _group(past: Past, switch: str, number: str) -> Iterator[Code]:
-    """Yield the code that sent the last group-mod for a group of a switch."""
-    sender = past.sender_of_text(switch, f" group={number} ", len(past.records) - 1)
-    if sender is not None:
-        yield Code(sender.code, f"sent group {number}")
+def _groups(past: Past, switch: str, actions: str) -> Iterator[Code]:
+    """Yield the code that sent the last group-mod for each group of a switch that actions name."""
+    for number in dict.fromkeys(_GROUP.findall(actions)):
+        sender = past.sender_of_text(switch, f" group={number} ", len(past.records) - 1)
+        if sender is not None:
+            yield Code(sender.code, f"sent group {number}")
 
 
 def _actions(message: object) -> str:
     """Return what a packet-out has a switch do, in brackets."""
-    actions = ",".join(map(str, getattr(message, "actions", ())))
-    return f" ({actions})" if actions else ""
+    actions = getattr(message, "actions", ())
+    return f" ({actions_text(actions)})" if actions else ""
 
 
 def _origin(past: Past, switch: str, rule: str, place: int) -> tuple[str, tuple[Code, ...]]:

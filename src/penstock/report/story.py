@@ -11,11 +11,13 @@ the same although their headers differ are told with the fields that tell them a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from penstock.controllers.origins import NOTES
+from penstock.openflow.actions import actions_text
 from penstock.openflow.fields import FIELDS
 from penstock.openflow.match import value_text
 from penstock.openflow.messages import (
@@ -36,12 +38,16 @@ from penstock.world.transition import ACT, INJECT, TIME, InFlight, Record
 
 _INDENT: Final = "     "
 
-_NAMED: Final = re.compile(r"(\S+#\d+) \[([^\]]*)\]")
+# It begins where a word does, so that every character is looked at once.
+_NAMED: Final = re.compile(r"(?<!\S)(\S+#\d+) \[([^\]]*)\]")
 _TABLE_MISS: Final = "priority=0 any "
 """How the text of a table-miss entry begins; it is as short as any name for it."""
 
 _SHORT: Final = 24
 """How long actions may be to be told once more."""
+
+_MANY: Final = 4
+"""How often something must come of a step to be told with a number."""
 
 UNSEEN: Final = frozenset({"log", *NOTES})
 """The kinds of events that nobody outside a controller notices."""
@@ -122,7 +128,7 @@ class Story:
         lines = [self._without_orders(record, headline(record, called))]
         lines += consequences(record, self._order_of(number, record), self._rule_of(number, record))
         frames = _frames(record)
-        return tuple(_NAMED.sub(lambda found: self._packet(found, frames), line) for line in lines)
+        return _counted(_NAMED.sub(lambda found: self._packet(found, frames), line) for line in lines)
 
     def _without_orders(self, record: Record, text: str) -> str:
         """Return a sentence of somebody's own action with messages that it was told called by their steps."""
@@ -134,14 +140,16 @@ class Story:
 
     def _call(self, number: int, record: Record) -> None:
         """Note what the messages of a step are called from now on."""
-        kinds: dict[Endpoint, list[str]] = {}
-        for channel, message in (*record.sends, *record.lost):
-            kinds.setdefault(channel, []).append(_kind(message))
-        for channel, of_channel in kinds.items():
-            for place, kind in enumerate(of_channel):
-                count, among = of_channel.count(kind), of_channel[: place + 1].count(kind)
-                which = f" ({among} of {count})" if count > 1 else ""
-                self._calls[channel, Sent(number, place)] = f"{kind} of step {number}{which}"
+        flights = [(channel, _kind(message)) for channel, message in (*record.sends, *record.lost)]
+        counts = Counter(flights)
+        so_far: Counter[tuple[Endpoint, str]] = Counter()
+        places: Counter[Endpoint] = Counter()
+        for channel, kind in flights:
+            so_far[channel, kind] += 1
+            count, among = counts[channel, kind], so_far[channel, kind]
+            which = f" ({among} of {count})" if count > 1 else ""
+            self._calls[channel, Sent(number, places[channel])] = f"{kind} of step {number}{which}"
+            places[channel] += 1
 
     def _order_of(self, number: int, record: Record) -> Callable[[Port, OpenFlowMessage], str]:
         """Return what tells a message of a step: in full, or by the step that sent the same before."""
@@ -190,6 +198,16 @@ class Story:
         like, self._like[phrase] = self._like.get(phrase), (name, data)
         difference = _difference(before or like, data)
         return f"{name} [{phrase}{difference}]" if difference or before is None else name
+
+
+def _counted(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return lines of which those that come many times are told once, with how often."""
+    counts = Counter(lines)
+    return tuple(
+        line
+        for text, often in counts.items()
+        for line in ([f"{text} ({often} times)"] if often >= _MANY else [text] * often)
+    )
 
 
 def _kind(message: object) -> str:
@@ -470,8 +488,7 @@ def order_text(message: OpenFlowMessage) -> str:
                 if message.buffer_id == NO_BUFFER
                 else f"buffer {message.buffer_id}"
             )
-            actions = ",".join(map(str, message.actions)) or "drop"
-            return f"PacketOut({what} -> {actions})"
+            return f"PacketOut({what} -> {actions_text(message.actions)})"
         case FlowMod():
             # A rule that is deleted from whichever table it is in needs no number of a table.
             told = str(replace(message, table_id=0) if message.table_id == ALL_TABLES else message)
