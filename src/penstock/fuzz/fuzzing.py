@@ -41,6 +41,9 @@ from penstock.trace import TraceWriter
 _GARBAGE: Final = 200_000
 """How many new objects there are between two searches for circular garbage."""
 
+SECONDS_TO_REST: Final = 0.5
+"""How long a run with a time limit may still take after it for the network to come to rest."""
+
 _FIRST_PAUSE_MS: Final = 20
 """How soon it is looked again whether something that is wrong has passed; later looks are further apart."""
 
@@ -107,6 +110,7 @@ class Fuzzing:
         """Go on until the end of the run, or until so many inputs in all, or until somebody stops it."""
         outcome, begin = self.outcome, time.monotonic() - self.outcome.seconds
         outcome.stopped_by, self.stopping = "", False
+        self.stage.until = None if self.options.seconds is None else begin + self.options.seconds
         while not (ended := self._end()) and (until is None or outcome.inputs < until):
             await self.perform(self.generator.next(self.stage.possible()))
             outcome.seconds = time.monotonic() - begin
@@ -195,6 +199,8 @@ class Fuzzing:
 
     async def finish(self) -> Outcome:
         """Let the network come to rest, look at the invariants for the last time, and write it down."""
+        if self.stage.until is not None:
+            self.stage.until = max(self.stage.until, time.monotonic()) + SECONDS_TO_REST
         # What has filled the trace would go on to do so.
         rested = self._has_room() and await self.stage.quiesce(self.options.settle_ms)
         self.check(at_rest=rested and self._is_at_rest())
