@@ -66,6 +66,8 @@ _SLOTS: Final = tuple((member.__get__, member.__set__) for member in _MEMBERS)
 
 
 _UNUSED: Final = PortUsage()
+_FEW: Final = 8
+"""How many entries are taken out of a table one by one rather than by going through all of it."""
 
 
 class Turn:
@@ -189,9 +191,14 @@ class Turn:
 
     def drop_entries(self, table: int, entries: Iterable[FlowEntry]) -> None:
         """Take flow entries out of a table, and what they counted, without a word."""
-        leaving = {(entry.priority, entry.match) for entry in entries}
+        leaving = {(entry.priority, entry.match): entry for entry in entries}
         kept = self.table(table)
-        self.put_table(table, kept.without(lambda entry: (entry.priority, entry.match) in leaving))
+        if len(leaving) <= _FEW:
+            for entry in leaving.values():
+                kept = kept.without_entry(entry)
+        else:
+            kept = kept.without(lambda entry: (entry.priority, entry.match) in leaving)
+        self.put_table(table, kept)
         self.change(rule_usage=self.state.rule_usage.without(*((table, *rule) for rule in leaving)))
 
     def _tell_removed(self, table: int, entry: FlowEntry, reason: FlowRemovedReason, wish: int) -> None:
