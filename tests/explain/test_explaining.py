@@ -13,12 +13,15 @@ from penstock.controllers import origins
 from penstock.explain.explanation import Code, Explanation, Needed
 from penstock.report.story import LONG, tell
 from penstock.scenario import Scenario
+from penstock.world.switch import budgets
 
 BEFORE = """
 from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Group, Output, SetField
 from penstock.openflow.match import Match
-from penstock.openflow.messages import NO_BUFFER, PacketOut, PortNo
+from penstock.openflow.messages import (
+    NO_BUFFER, Bucket, GroupCommand, GroupMod, GroupType, PacketOut, PortNo
+)
 
 
 class App(Controller):
@@ -71,6 +74,53 @@ def test_what_a_packet_out_does_in_vain_is_named(tmp_path: Path, actions: str, w
     assert [str(code.places[0]) for code in explanation.code] == [
         f"app.py:{line_of(tmp_path, 'self.packet_out')}"
     ]
+
+
+TWICE_EACH = """
+        def switch_join(self, switch):
+            for number in range(1, 41):
+                inner = (Bucket((Group(number - 1),)),) * 2 if number > 1 else (Bucket(()),)
+                self.send(switch, GroupMod(GroupCommand.ADD, GroupType.ALL, number, inner))
+            self.install(switch, Match(), {actions}, priority=0)
+        def packet_in(self, switch, message):
+            self.packet_out(switch, message, (Output(2), Group(40)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "budget", "codes"),
+    [
+        (
+            TWICE_EACH.format(actions="(Output(2), Group(40))"),
+            budgets.BUCKETS,
+            {"self.install": "sent that rule", "GroupMod(GroupCommand": "sent group 40"},
+        ),
+        (
+            TWICE_EACH.format(actions="(Output(PortNo.CONTROLLER, 65535),)"),
+            budgets.BUCKETS,
+            {"self.packet_out": "sent that", "GroupMod(GroupCommand": "sent group 40"},
+        ),
+        (
+            """
+            def switch_join(self, switch):
+                self.install(switch, Match(), (Output(PortNo.TABLE), Output(2)), priority=0)
+            """,
+            budgets.DEPTH,
+            {"self.install": "sent that rule"},
+        ),
+    ],
+)
+def test_a_budget_of_the_switch_that_a_packet_is_over_is_named(
+    tmp_path: Path, body: str, budget: budgets.Budget, codes: dict[str, str]
+) -> None:
+    finding = found(tmp_path, body, openflow="1.3")
+    assert finding.message.startswith("h1#1 (")
+    assert f"never reached h2: s1 dropped it as it came in on port 1, because {budget}" in finding.message
+    assert f"did not send h1#1 on: {budget}" in finding.explanation.why
+    assert {str(code.places[0]): code.did for code in finding.explanation.code} == {
+        f"app.py:{line_of(tmp_path, text)}": did for text, did in codes.items()
+    }
+    assert any(f"dropped: {budget}" in line for line in tell(finding.records))
 
 
 def test_a_packet_out_with_neither_data_nor_buffer_is_named(tmp_path: Path) -> None:

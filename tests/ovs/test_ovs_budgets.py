@@ -128,6 +128,16 @@ CASES: dict[str, tuple[int, list[Step], Shown]] = {
         [*chain_of_groups(DEEPEST + 1), rule(WriteActions((Group(DEEPEST + 1),))), Arrive(1, FRAME)],
         NOTHING,
     ),
+    "groups that lead back to themselves": (
+        V13,
+        [
+            group(1, (Output(2),), (Group(2),)),
+            group(2, (Group(1),)),
+            rule(ApplyActions((Output(3), Group(1)))),
+            Arrive(1, FRAME),
+        ],
+        NOTHING,
+    ),
     "back to table 0 without end": (
         V13,
         [rule(ApplyActions((Output(3), TO_TABLE))), Arrive(1, FRAME)],

@@ -12,6 +12,7 @@ from penstock.openflow.messages import (
     NO_BUFFER,
     V10,
     V13,
+    Band,
     Bucket,
     Error,
     FlowCommand,
@@ -19,6 +20,8 @@ from penstock.openflow.messages import (
     GroupCommand,
     GroupMod,
     GroupType,
+    MeterCommand,
+    MeterMod,
     OpenFlowMessage,
     PacketOut,
     PortNo,
@@ -28,7 +31,7 @@ from penstock.openflow.stats import GroupFeatures, GroupFeaturesRequest, StatsRe
 from penstock.world.component import Event, Step
 from penstock.world.frame import Frame
 from penstock.world.packet import udp_datagram
-from penstock.world.switch import PortSpec, Switch, SwitchOptions, budgets
+from penstock.world.switch import PortSpec, Switch, SwitchOptions, budgets, group_mods
 
 DATA = udp_datagram(
     eth_src=1, eth_dst=2, ip_src="10.0.0.1", ip_dst="10.0.0.2", udp_src=1, udp_dst=2
@@ -88,6 +91,10 @@ def ends(step: Step) -> list[Event]:
 
 OVER = {
     "depth": ([*chained_groups(65), rule(Output(3), Group(65))], budgets.DEPTH),
+    "depth, in a circle": (
+        [group(1, (Output(2),), (Group(2),)), group(2, (Group(1),)), rule(Output(3), Group(1))],
+        budgets.DEPTH,
+    ),
     "depth, by returning to table 0": ([rule(Output(3), TO_TABLE)], budgets.DEPTH),
     "resubmits": (doubling_rules(60), budgets.RESUBMITS),
     "buckets": ([*doubling_groups(40), rule(Output(3), Group(40))], budgets.BUCKETS),
@@ -165,6 +172,11 @@ class TestSizes:
         assert isinstance(send.message.body, GroupFeatures)
         assert send.message.body.max_groups == (7, 7, 7, 7)
 
-    def test_groups_that_would_lead_back_to_themselves(self) -> None:
+    def test_no_room_for_another_meter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(group_mods, "MOST_METERS", 1)
+        first, second = (MeterMod(MeterCommand.ADD, 1, number, (Band(1, 10, 10),)) for number in (1, 2))
+        assert refusal(told([first, second])[1]) == Refusal.METER_OUT_OF_METERS.code(V13)
+
+    def test_groups_that_lead_back_to_themselves_are_taken(self) -> None:
         loop = group(1, (Output(2),), (Group(3),), command=GroupCommand.MODIFY)
-        assert refusal(told([*chained_groups(3), loop])[1]) == Refusal.GROUP_LOOP.code(V13)
+        assert told([*chained_groups(3), loop])[1].sends == ()

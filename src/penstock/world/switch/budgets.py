@@ -54,6 +54,12 @@ MOST_ENTRIES: Final = 1_000_000
 MOST_GROUPS: Final = 65_536
 """Ours.  Open vSwitch takes as many groups as there are numbers, which no memory holds."""
 
+MOST_METERS: Final = 1 << 18
+"""How many meters the userspace datapath of Open vSwitch holds."""
+
+MOST_BANDS: Final = 8
+"""How many bands each of them has at most."""
+
 
 def is_over_budget(reason: str) -> bool:
     """Tell whether a packet was not sent on because it was over a budget."""

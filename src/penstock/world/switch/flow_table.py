@@ -240,7 +240,7 @@ class FlowTable:
         return index
 
     def _leaf(self, order: Order) -> tuple[list[tuple[_Node, int]], _Node]:
-        """Return the way to where an entry stands or would stand (nodes, with the branch taken), and its node."""
+        """Return the way to where an entry is or would be (nodes, with the branch taken), and its node."""
         way, node = [], self._root
         for height in range(self._height, 0, -1):
             branch = max(bisect_right(node, order, key=lambda below: _first_order(below, height)) - 1, 0)

@@ -66,9 +66,9 @@ from penstock.openflow.stats import (
 )
 from penstock.openflow.wire import encode
 from penstock.openflow.wire.framing import MAX_LENGTH
+from penstock.world.switch.budgets import MOST_BANDS, MOST_METERS
 from penstock.world.switch.checks import UNSUPPORTED_FIELDS, check_match
 from penstock.world.switch.flow_table import FlowEntry
-from penstock.world.switch.group_mods import MOST_BANDS, MOST_METERS
 from penstock.world.switch.meters import BandType
 from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import PortUsage, TableUsage, Usage
