@@ -6,6 +6,8 @@ switches and controllers do what they still have to do; hosts that could say som
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -68,9 +70,14 @@ class WatchedWorld:
         """Have a component do something."""
         self.take(action)
 
-    def rest(self) -> bool:
-        """Let everything happen but what hosts would begin, then judge; tell whether it came to rest."""
+    def rest(self, until: float = math.inf) -> bool:
+        """Let everything happen but what hosts would begin, then judge; tell whether it came to rest.
+
+        It does not where that takes too many steps, or goes on at a moment (by `time.monotonic`).
+        """
         for _ in range(MOST_STEPS_TO_REST):
+            if time.monotonic() > until:
+                return False
             turn = next(self.pending(), None)
             if turn is None:
                 self.watch.at_rest(states_of(self.world))

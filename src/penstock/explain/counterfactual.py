@@ -81,7 +81,7 @@ class _Runs:
                 taken.append(place)
         if self._name not in world.watch.broken:
             before = len(world.records)
-            world.rest()
+            world.rest(self._until)
             self._pay(len(world.records) - before)
         return _Run(world.watch.broken.get(self._name), taken)
 

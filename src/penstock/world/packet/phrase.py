@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from penstock.addresses import ipv4_text, ipv6_text, mac_text
 from penstock.errors import PenstockError
 from penstock.world.packet.arp import ARP, ARP_REPLY, ARP_REQUEST
@@ -41,6 +43,16 @@ _ICMPV6_NAMES = {
 
 def describe(data: bytes) -> str:
     """Return one short phrase for a frame, such as `ARP who has 10.0.0.2 tell 10.0.0.1`."""
+    # A step may send thousands of copies of one frame; bytes of other kinds may not be hashed unnoticed.
+    return _described(data) if type(data) is bytes else _description(data)
+
+
+@lru_cache(maxsize=1024)
+def _described(data: bytes) -> str:
+    return _description(data)
+
+
+def _description(data: bytes) -> str:
     try:
         packet = parse(data)
     except PenstockError:
