@@ -11,7 +11,7 @@ the first in canonical order is taken, unless another is `preferred`.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, cast
@@ -197,6 +197,11 @@ class FlowTable:
             if found is not None and found.priority == met.priority and not _says_the_same(found, met):
                 return found
         return None
+
+    @property
+    def mixed_priorities(self) -> Set[int]:
+        """The priorities at which entries look at different bits; others have none that share packets."""
+        return (self._index or self._indexed()).shared
 
     @property
     def contested(self) -> tuple[FlowEntry, ...]:
