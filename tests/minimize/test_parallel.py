@@ -84,6 +84,18 @@ def test_two_workers_take_the_same_steps_as_one(case: Case, pair: LocalCrew) -> 
     assert 0 < work[0].used <= work[0].guessed
 
 
+def test_a_crew_is_free_when_a_minimisation_ends(case: Case, pair: LocalCrew) -> None:
+    # What was begun on a guess is nobody's answer any more; another minimisation would take it for its own.
+    minimise_in_parallel(case.origin, pair)
+    assert not pair.has_news()
+    for number in range(pair.size):
+        pair.begin(number, task_of(case.origin))
+    heard: set[int] = set()
+    while len(heard) < pair.size:
+        heard |= {number for number, _ in pair.news()}
+    assert heard == set(range(pair.size))
+
+
 def test_a_cluster_takes_the_same_steps_as_one_worker(case: Case, cluster: str) -> None:
     work: list[Work] = []
     with closing(DaskCrew(cluster)) as crew:

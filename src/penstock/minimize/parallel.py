@@ -116,6 +116,7 @@ def minimise_in_parallel(
             simplify=simplify,
             terms=origin.terms,
         )
+        speculation.end()
     if report is not None:
         report(speculation.work())
     return found
@@ -287,6 +288,15 @@ class _Speculation:
                 self._know(question, answer)
                 self._path = max(self._path, begun + 1)
         return self.answers[asked.question].told()
+
+    def end(self) -> None:
+        """Call off what nobody asks for any more, and wait until the crew is free for others."""
+        if not self.local.is_exact:
+            for number in self._running.keys() - self._called_off:
+                self.crew.call_off(number)
+        while self._running:
+            for number, _ in self.crew.news():
+                del self._running[number]
 
     def _know(self, question: Question, answer: Answer) -> None:
         self.answers[question] = answer
