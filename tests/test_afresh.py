@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.soundness.programs import Lines, app, scenario
 
 from penstock.check import Report, check
-from penstock.scenario import scenario_of
+from penstock.errors import PenstockError
+from penstock.scenario import Scenario, scenario_of
 
 _COUNTED = """\
 class Kind: pass
@@ -48,3 +50,17 @@ def test_modules_beside_the_program_are_read_again_too(tmp_path: Path):
     (tmp_path / "beside_counting.py").write_text(_COUNTED)
     lines = Lines(before="from beside_counting import Counter, KINDS", body=_COUNT)
     assert checked(tmp_path, lines).verdict.result == "bounded"
+
+
+def test_a_program_that_cannot_be_loaded_a_second_time_is_not_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(_scenario: Scenario) -> None:
+        raise PenstockError("There are too many open files.")
+
+    monkeypatch.setattr("penstock.afresh._program", refuse)
+    report = checked(tmp_path, Lines(body='raise RuntimeError("the bug")'))
+    assert report.findings == [] and report.verdict.result == "bounded"
+    assert any(
+        "cannot be loaded a second time. There are too many" in each for each in report.verdict.reasons
+    )

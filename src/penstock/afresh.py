@@ -40,7 +40,10 @@ def reservations_about(scenario: Scenario, built: Built, records: Iterable[Recor
     # What the program has changed around it must not be there when it begins anew.
     watched.leave(built.network.components)
     with loading_anew():
-        program = _program(scenario)
+        try:
+            program = _program(scenario)
+        except PenstockError as error:
+            return [_unloadable(built.controller, error)]
         state = program.initial()
         try:
             for record in told:
@@ -92,6 +95,13 @@ def _had_done(record: Record) -> Doing:
 
 def _kinds(events: Iterable[Event]) -> list[str]:
     return [event.kind for event in events if event.kind in _DECIDING]
+
+
+def _unloadable(controller: str, error: PenstockError) -> Reservation:
+    return Reservation(
+        f"What was found could not be confirmed: {controller} cannot be loaded a second time. {error}",
+        "Keep loading free of effects on the rest of the process.",
+    )
 
 
 def _reserved(controller: str, record: Record) -> Reservation:

@@ -13,6 +13,7 @@ import operator
 import random
 import re
 import struct
+import sys
 import weakref
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.controllers.snapshot import Heap, Walk, take
+from penstock.errors import PenstockError
 
 
 class Thing:
@@ -118,6 +120,29 @@ def remembering(item: Any, past: list[Any] = []) -> None:  # noqa: B006
 )
 def test_containers_are_put_back(value: Any, change: Any):
     assert put_back(value, change)
+
+
+def nested(depth: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(depth):
+        inner = [inner]
+    return inner
+
+
+def test_what_is_deeper_than_functions_may_call_themselves_is_saved_too():
+    thing = Thing(deep=nested(5_000))
+    limit = sys.getrecursionlimit()
+    before = take([thing])
+    thing.deep = []
+    assert take([thing]) != before
+    before.restore()
+    assert len(thing.deep) == 1 and take([thing]) == before
+    assert sys.getrecursionlimit() == limit
+
+
+def test_what_is_far_too_deep_is_one_sentence():
+    with pytest.raises(PenstockError, match="too deeply inside each other to be saved"):
+        take([Thing(deep=nested(200_000))])
 
 
 def test_objects_are_put_back_with_attributes_slots_and_contents():

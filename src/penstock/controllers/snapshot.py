@@ -37,7 +37,8 @@ import sys
 import types
 import uuid
 import weakref
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 from pathlib import Path
@@ -55,7 +56,11 @@ from penstock.controllers.contents import (
     parts_of,
     same_dict,
 )
+from penstock.errors import PenstockError
 from penstock.symbolic.code.in_place import identity_of
+
+_DEEPEST: Final = 30_000
+"""How many calls more than usual may be inside each other while a program is saved."""
 
 _ATOMS: Final = frozenset(
     {int, str, bytes, float, bool, complex, type(None), range, type(Ellipsis), type(NotImplemented)}
@@ -181,6 +186,13 @@ class Heap:
 
     def take(self) -> Snapshot:
         """Return a snapshot of the program as it is."""
+        try:
+            return self._taken()
+        except RecursionError:
+            with _deeper():
+                return self._taken()
+
+    def _taken(self) -> Snapshot:
         walk = Walk(self._treatments, self._known, self.local)
         walk.weak = []
         for root in self.roots:
@@ -278,6 +290,25 @@ class Heap:
         namespace.constants = {
             name: value for name, value in vars(owner).items() if constant(value) is not None
         }
+
+
+@contextmanager
+def _deeper() -> Iterator[None]:
+    """Have Python go deeper than programs may: a list can be linked further than a function may call itself.
+
+    Raises `PenstockError` where that is not enough.
+    """
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + _DEEPEST)
+    try:
+        yield
+    except RecursionError:
+        raise PenstockError(
+            "The program keeps objects too deeply inside each other to be saved, as in a long linked list: "
+            "keep them in a list or a dictionary."
+        ) from None
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class _Treatments(dict[type, Treatment]):
