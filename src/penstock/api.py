@@ -153,7 +153,7 @@ def fuzz(
     def job(tell: Tell) -> Result[Run]:
         begun = run(
             chosen,
-            Path(output).absolute(),
+            Path(output),
             invariants=invariants_of,
             conduct=conduct,
             conclude=write_summary,

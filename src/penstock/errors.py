@@ -6,6 +6,9 @@ from __future__ import annotations
 class PenstockError(Exception):
     """Bad input: what was wrong, where, and what to do about it.  The command line exits with 2."""
 
+    traceback: str = ""
+    """Where in the user's code it was raised, if that helps."""
+
 
 class OtherVersion(PenstockError):
     """A controller does not speak the version of OpenFlow that it is asked to; `spoken` are those it does."""

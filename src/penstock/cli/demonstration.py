@@ -16,6 +16,7 @@ from penstock.cli.reporting import write_report
 from penstock.cli.terminal import complain, say, say_lines
 from penstock.demo import OWN_APP, RYU_APP, demo_app, demo_scenario
 from penstock.report.story import ending, tell
+from penstock.verdict import sentence, told
 from penstock.worker.engines import check
 
 
@@ -63,6 +64,8 @@ def demonstrate(output: Path) -> int:
         with Live(quiet=False) as live:
             report = check(demo_scenario(example.scenario, app), output=output, progress=live.show)
         say_lines([example.title, example.words, ""])
+        if not report.findings:
+            complain(told(report.verdict.result, list(map(sentence, report.verdict.reasons))))
         for finding in report.findings:
             cause = finding.explanation.lines(finding.property)
             for line in (*tell(finding.records), *ending(finding.property, finding.message, cause)):

@@ -19,7 +19,6 @@ from penstock import __version__
 from penstock.cli.terminal import complain, say_lines
 from penstock.errors import PenstockError
 from penstock.files import staying
-from penstock.properties.base import PropertyFault
 from penstock.suggesting import hint
 from penstock.trace import TraceCutShort
 from penstock.world.network import ComponentRaised
@@ -90,10 +89,10 @@ def main() -> None:
         sys.exit(done.exit_code)
     except click.ClickException as error:
         _say(_sentence(error))
-    except PropertyFault as fault:
-        say_lines(fault.traceback.splitlines(), err=True)
-        _say(str(fault))
-    except (PenstockError, ComponentRaised) as error:
+    except PenstockError as error:
+        say_lines(error.traceback.splitlines(), err=True)
+        _say(str(error))
+    except ComponentRaised as error:
         _say(str(error))
     except (KeyboardInterrupt, click.Abort):
         complain("stopped.")

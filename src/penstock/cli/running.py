@@ -13,7 +13,6 @@ import click
 from penstock.cli.consenting import trust_option
 from penstock.cli.live_options import live_options
 from penstock.cli.scenarios import ci_options, scenario_from, scenario_options
-from penstock.files import absolute
 from penstock.scenario import Scenario
 from penstock.worker.commands import run_contained
 from penstock.worker.containment import Terminal
@@ -67,9 +66,7 @@ def fuzz_command(
         given["invariants"] = list(given["invariants"])
     if "seconds" in given and "events" not in given:
         given["events"] = None
-    command = _Fuzz(
-        with_options(chosen, **given), absolute(output), as_json, junit, sarif, interactive, to_end
-    )
+    command = _Fuzz(with_options(chosen, **given), output, as_json, junit, sarif, interactive, to_end)
     if has_processes(command.scenario):
         # The controller is in a process of its own already, and is watched there.
         return command.run()

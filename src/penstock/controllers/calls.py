@@ -17,6 +17,7 @@ import sys
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from mmap import PAGESIZE, mmap
+from os import _exit as leave
 
 # Programs are given another clock: this is the real one.
 from time import monotonic_ns
@@ -102,6 +103,10 @@ _same: dict[Hashable, Fatal] = {}
 """The fatal calls by what they are, rather than by their numbers: the same call comes again in replays."""
 _traced = 0
 _special = False
+_forks = False
+"""Whether the process that is about to be forked is one of a program's, in a call."""
+_is_fork = False
+"""Whether this is a process that a program has forked in a call, and not the one that makes the calls."""
 
 
 def watch(page: Page, fatal: Mapping[int, Fatal], traced: int) -> None:
@@ -146,8 +151,27 @@ def told(error: BaseException) -> str:
     return f"{what} in {places[0]}" if places else what
 
 
+def forking() -> None:
+    """Note who forks, before it does: when there are two, the other may have ended the call already."""
+    global _forks
+    _forks = _is_fork or _numbers[_BEGAN] != 0
+
+
+def forked() -> bool:
+    """Note that this process was forked from another; tell whether a program did that, in a call.
+
+    Such a process ends with the call: the search that it is a copy of goes on elsewhere.
+    """
+    global _page, _numbers, _is_fork
+    if _forks:
+        _page, _numbers, _is_fork = None, memoryview(bytearray(_TEXT)).cast("Q"), True
+    return _forks
+
+
 def end() -> None:
     """Note that the call has returned."""
+    if _is_fork:
+        leave(0)
     _numbers[_BEGAN] = 0
     if _special:
         sys.settrace(None)
@@ -169,7 +193,9 @@ def trace_here() -> None:
 
 
 def _trace(frame: FrameType, event: str, _argument: Any) -> Any:
-    """Note each line of the program, and of no library."""
+    """Note each line of the program; libraries, which are most of what runs, are not followed."""
+    if not origins.is_own(frame):
+        return None
     if _page is not None and event in ("call", "line") and (code := origins.calling_code(frame)):
         _page.note(code)
     return _trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import io
 import shutil
@@ -9,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from penstock.cli.terminal import complain, pass_on
 from penstock.errors import PenstockError
@@ -18,6 +19,9 @@ from penstock.verdict import Result, told
 from penstock.verdict import sentence as sentence_of
 from penstock.worker.containment import Terminal
 from penstock.worker.supervision import Allowance, Job, Lost, Tell, supervise
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 STOPPED: Final = 3
 
@@ -35,9 +39,16 @@ class Printed:
 class _Telling(io.TextIOBase):
     """A stream that tells what is written to it."""
 
+    encoding = "utf-8"
+
     def __init__(self, tell: Tell, stream: str) -> None:
         self._tell = tell
         self._stream = stream
+        self.buffer = _TellingBytes(self)
+
+    def writable(self) -> bool:
+        """Tell whoever asks that it can be written."""
+        return True
 
     def write(self, text: str, /) -> int:
         """Tell a text."""
@@ -46,6 +57,23 @@ class _Telling(io.TextIOBase):
             raise TypeError("a text is written, and no bytes")
         self._tell(Printed(self._stream, text))
         return len(text)
+
+
+class _TellingBytes(io.BufferedIOBase):
+    """The same for those who write bytes, a character of which may come in two pieces."""
+
+    def __init__(self, stream: _Telling) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def writable(self) -> bool:
+        """Tell whoever asks that it can be written."""
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        """Tell bytes, as a text."""
+        self._stream.write(self._decoder.decode(bytes(data)))
+        return memoryview(data).nbytes
 
 
 def _is_file(stream: TextIO) -> bool:

@@ -29,6 +29,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
+from penstock.errors import PenstockError
+
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PR_SET_NO_NEW_PRIVS: Final = 38
@@ -140,15 +142,24 @@ def start(work: Work, terminal: Terminal = Terminal.NONE) -> Contained:
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    reports, report = os.pipe2(os.O_CLOEXEC)
-    status, tell_status = os.pipe2(os.O_CLOEXEC)
-    printed, output = os.pipe2(os.O_CLOEXEC)
-    faults = os.memfd_create("faults", os.MFD_CLOEXEC)
-    scratch = tempfile.mkdtemp(prefix="penstock-")
-    with warnings.catch_warnings():
-        # The worker has one thread, ours, and begins nothing that another of ours was in the middle of.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warden = os.fork()
+    try:
+        reports, report = os.pipe2(os.O_CLOEXEC)
+        status, tell_status = os.pipe2(os.O_CLOEXEC)
+        printed, output = os.pipe2(os.O_CLOEXEC)
+        faults = os.memfd_create("faults", os.MFD_CLOEXEC)
+        scratch = tempfile.mkdtemp(prefix="penstock-")
+        with warnings.catch_warnings():
+            # The worker has one thread, ours, and begins nothing that another of ours was in the middle of.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warden = os.fork()
+    except OSError as error:
+        # Python's own words for the first list all the folders that it has tried.
+        is_folder = isinstance(error, FileNotFoundError)
+        reason = "no temporary folder can be written" if is_folder else error.strerror or str(error)
+        raise PenstockError(
+            f"No process can be started for the program under test ({reason}): allow more open files, "
+            "processes or memory (ulimit -a), and a folder for what is temporary (TMPDIR)."
+        ) from None
     if warden:
         for file in (report, tell_status, output):
             os.close(file)

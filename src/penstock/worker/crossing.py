@@ -68,6 +68,9 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         """Have values pickled as ever, and all else as its text."""
         kind = value if isinstance(value, type) else type(value)
+        if isinstance(value, Enum) and _is_value(kind):
+            # Before Python 3.11.4 their own way is a call of `getattr`, which does not cross.
+            return kind, (value.value,)
         if _is_value(kind) or kind in _OTHERS.values():
             return NotImplemented
         return Text, (_text_of(value),)

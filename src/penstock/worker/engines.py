@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from penstock import check as searches
-from penstock.check import Finding, Report
+from penstock.check import Report
 from penstock.cli.terminal import pass_on
 from penstock.explore.search import Outcome, Progress, peak_rss_mb
-from penstock.files import absolute
 from penstock.next_steps import Ran, next_steps
 from penstock.scenario import Scenario
 from penstock.stopping import Bound
@@ -33,9 +32,9 @@ def check(scenario: Scenario, *, output: Path | None = None, progress: Progress 
     """Search every ordering of a scenario's events."""
 
     def job(tell: Tell) -> Report:
-        return searches.check(scenario, output=_absolute(output), progress=_paced(tell), found=tell)
+        return searches.check(scenario, output=output, progress=_paced(tell), found=tell)
 
-    return _search("check", job, scenario, progress, output)
+    return _search("check", job, scenario, progress)
 
 
 def walk(
@@ -55,26 +54,21 @@ def walk(
             seed,
             walks=walks,
             longest=longest,
-            output=_absolute(output),
+            output=output,
             progress=_paced(tell),
             found=tell,
         )
 
-    return _search("walk", job, scenario, progress, output)
+    return _search("walk", job, scenario, progress)
 
 
-def _search(
-    engine: str, job: Job[Report], scenario: Scenario, progress: Progress | None, output: Path | None
-) -> Report:
+def _search(engine: str, job: Job[Report], scenario: Scenario, progress: Progress | None) -> Report:
     """Have a search done, and make a report of what is known if its worker is lost."""
     so_far = Report(scenario, Outcome())
 
     def hear(news: object) -> None:
         if isinstance(news, Report):
-            so_far.findings = [
-                replace(found, trace=_as_given(found.trace, output)) for found in news.findings
-            ]
-            so_far.needs, so_far.unwritten = news.needs, news.unwritten
+            so_far.findings, so_far.needs, so_far.unwritten = news.findings, news.needs, news.unwritten
             so_far.outcome.violations = news.outcome.violations
         elif isinstance(news, Outcome):
             so_far.outcome = replace(news, violations=so_far.outcome.violations)
@@ -87,8 +81,6 @@ def _search(
         return _lost_report(engine, so_far, lost.bound)
     report: Report = done.value
     report.scenario = scenario
-    report.findings = _placed(report.findings, output)
-    report.covered = _as_given(report.covered, output)
     if done.accidents and report.verdict.result is not Result.VIOLATED:
         report.verdict = _bounded_by(report, [*report.verdict.reasons, *done.accidents])
         report.outcome.result, report.outcome.stopped_by = "bounded", report.verdict.reasons[0]
@@ -127,7 +119,7 @@ def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress 
                 progress(news)
 
     def job(tell: Tell) -> Proof:
-        proof = proofs.prove(scenario, output=_absolute(output), progress=_paced(tell))
+        proof = proofs.prove(scenario, output=output, progress=_paced(tell))
         # Whoever wants to see the classes finds them with what was covered.
         proof.traffic = {}
         return proof
@@ -139,9 +131,6 @@ def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress 
         return so_far
     proof: Proof = done.value
     proof.scenario = scenario
-    proof.findings = _placed(proof.findings, output)
-    proof.beyond = _placed(proof.beyond, output)
-    proof.covered = _as_given(proof.covered, output)
     if done.accidents and not proof.findings:
         proof.result, proof.bounds = "bounded", [*proof.bounds, *done.accidents]
     return proof
@@ -151,23 +140,6 @@ def _supervised(job: Job[object], scenario: Scenario, hear: Callable[[object], N
     limits = scenario.limits()
     allowance = Allowance(limits.seconds, limits.memory_mb)
     return supervise(job, hear=hear, show=_show, allowance=allowance)
-
-
-def _absolute(output: Path | None) -> Path | None:
-    """Return where to write, wherever the program goes."""
-    return None if output is None else absolute(output)
-
-
-F = TypeVar("F", bound=Finding)
-
-
-def _placed(findings: list[F], output: Path | None) -> list[F]:
-    return [replace(found, trace=_as_given(found.trace, output)) for found in findings]
-
-
-def _as_given(path: Path | None, output: Path | None) -> Path | None:
-    """Return where something was written, as the user named the folder."""
-    return path if path is None or output is None else output / path.name
 
 
 def _paced(tell: Tell) -> Progress:

@@ -15,8 +15,9 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
@@ -30,6 +31,7 @@ from penstock.errors import Interrupted, PenstockError
 from penstock.stopping import Bound, Why
 from penstock.worker.containment import Contained, Terminal, own_number, start
 from penstock.worker.crossing import Frames, Garbled, send
+from penstock.world.network import ComponentRaised
 
 T = TypeVar("T")
 
@@ -113,7 +115,7 @@ class WorkerError(Exception):
 
 
 class RemoteError(PenstockError):
-    """Bad input that was noticed in a worker; `traceback` shows where in the user's code, if that helps."""
+    """Bad input that was noticed in a worker."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.message)
@@ -179,17 +181,28 @@ def _work(job: Job[Any], page: Page, fatal: Mapping[int, Fatal], traced: int) ->
     def work(report: int) -> None:
         signal.signal(signal.SIGINT, _raise_interrupted)
         calls.watch(page, fatal, traced)
+        os.register_at_fork(before=calls.forking, after_in_child=partial(_be_mute, report))
         send(report, Hello(own_number()))
         try:
             end: Done | Failed = Done(job(lambda value: send(report, News(value))))
         except MemoryError:
             raise
+        except PenstockError as error:
+            end = Failed(str(error), error.traceback, is_input=True)
+        except ComponentRaised as error:
+            end = Failed(str(error), "", is_input=True)
         except Exception as error:
-            shown = getattr(error, "traceback", "") or "".join(traceback.format_exception(error))
-            end = Failed(str(error), shown, isinstance(error, PenstockError))
+            end = Failed(str(error), "".join(traceback.format_exception(error)), is_input=False)
         send(report, end)
 
     return work
+
+
+def _be_mute(report: int) -> None:
+    """Have a process that a program forks tell nothing: it is a copy of the worker in all but this."""
+    if calls.forked():
+        with suppress(OSError):
+            os.close(report)
 
 
 def _raise_interrupted(_signal: int, _frame: FrameType | None) -> None:

@@ -355,20 +355,6 @@ def _uuid1(node: int | None = None, clock_seq: int | None = None) -> uuid.UUID:
 _REAL_UUID1: Final = uuid.uuid1
 
 
-# The end.
-
-
-def _leaving(original: Callable[..., Any], *, other: Callable[..., bool] = lambda *_: False) -> Any:
-    """Return a function that would end the process and, while a program runs, ends that alone."""
-
-    def leave(*arguments: Any, **options: Any) -> Any:
-        if _surroundings() is None or other(*arguments):
-            return original(*arguments, **options)
-        raise SystemExit(f"{original.__name__} ends the program")
-
-    return leave
-
-
 # Output.
 
 
@@ -527,9 +513,6 @@ def _swaps() -> Iterator[tuple[ModuleType, str, Any]]:
     yield threading, "current_thread", _made(threads.current_thread, threading.current_thread)
     yield threading, "Thread", threads.Thread
     yield threading, "Timer", threads.Timer
-    for name in ("_exit", "abort", "execv", "execve"):
-        yield os, name, _leaving(getattr(os, name))
-    yield os, "kill", _leaving(os.kill, other=lambda pid, *_: pid != os.getpid())
     yield from told_of()
 
 

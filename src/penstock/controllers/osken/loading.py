@@ -249,8 +249,6 @@ def _app_class(name: str, roots: list[Path]) -> Any:
 
 def _from_file(place: str) -> ModuleType:
     path = Path(place).resolve()
-    if path.suffix != ".py":
-        raise PenstockError(f"{place} is no Python file: name the app's .py file, or its module.")
     if not path.is_file():
         wrong = f"{place} is a folder" if path.is_dir() else f"There is no file {place}"
         raise PenstockError(f"{wrong}: check the path of the app.")
