@@ -239,6 +239,6 @@ def test_no_engine_is_imported_before_one_is_needed() -> None:
         check=True,
     ).stdout.split()
     ours = {name for name in loaded if name.startswith("penstock")}
-    modules = ("errors", "pytest_plugin", "results", "stopping", "verdict")
+    modules = ("errors", "files", "pytest_plugin", "results", "stopping", "verdict")
     assert ours == {"penstock", *(f"penstock.{name}" for name in modules)}
     assert not {"os_ken", "z3", "networkx", "rich", "click"} & set(loaded)
