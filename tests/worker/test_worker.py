@@ -93,11 +93,13 @@ def processes_with(word: str) -> list[str]:
 
 def test_nothing_is_left_of_a_command_that_is_killed(tmp_path: Path) -> None:
     number = 100_000 + os.getpid()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     write_app(tmp_path, "packet", f"subprocess.Popen(['sleep', '{number}']); time.sleep(0.1)")
     command = subprocess.Popen(
         [sys.executable, "-m", "penstock", "check", "app.py", "--topo", "linear,3"],
         cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -107,6 +109,6 @@ def test_nothing_is_left_of_a_command_that_is_killed(tmp_path: Path) -> None:
     command.kill()
     command.wait()
     until = time.monotonic() + 30
-    while processes_with(f"sleep {number}") or list(tmp_path.glob("penstock-*")):
+    while processes_with(f"sleep {number}") or list(temporary.iterdir()):
         assert time.monotonic() < until
         time.sleep(0.05)
