@@ -19,6 +19,7 @@ import signal
 import struct
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -44,6 +45,9 @@ MOST_PROCESSES: Final = 512
 
 _OWN_PID_MAX: Final = (6, 14)
 """The version of Linux from which on each namespace has a `pid_max` of its own; before, it is everybody's."""
+
+_CLEANING_S: Final = 5.0
+"""How long the warden may take to end what is left."""
 
 _STATUS: Final = struct.Struct("i")
 
@@ -121,9 +125,15 @@ class Contained:
 
     def end(self) -> None:
         """End it, with all that it has started, and wait until nothing of it is left."""
-        with suppress(ProcessLookupError):
-            os.kill(self.warden, signal.SIGKILL)
-        os.waitpid(self.warden, 0)
+        # Where there is no namespace, it is the warden who ends what the program has started.
+        os.kill(self.warden, signal.SIGTERM)
+        until = time.monotonic() + _CLEANING_S
+        while os.waitpid(self.warden, os.WNOHANG)[0] == 0:
+            if time.monotonic() > until:
+                os.kill(self.warden, signal.SIGKILL)
+                os.waitpid(self.warden, 0)
+                break
+            time.sleep(0.001)
         for file in (self.reports, self.status, self.printed, self.faults):
             os.close(file)
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -180,7 +190,7 @@ def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None
     if _isolate() and (init := os.fork()):
         for file in (tell_status, report):
             os.close(file)
-        _clean_up_after(ours, scratch, lambda: os.kill(init, signal.SIGKILL))
+        _clean_up_after(ours, scratch, partial(_end_namespace, init))
         os.waitpid(init, 0)
         os._exit(0)
     if os.getpid() == 1:
@@ -202,6 +212,12 @@ def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None
     finally:
         # Threads of the program that are left, and what it has registered for the end, are not waited for.
         os._exit(0)
+
+
+def _end_namespace(init: int) -> None:
+    """End a namespace by its first process; when that is gone, all others are."""
+    os.kill(init, signal.SIGKILL)
+    os.waitpid(init, 0)
 
 
 def _limit_processes() -> None:
