@@ -31,8 +31,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
+from penstock.consent import consent_to
 from penstock.errors import PenstockError
 from penstock.fuzz.fuzzing import fuzz
+from penstock.minimize.script import trace_file
 from penstock.report.document import report_on
 from penstock.report.page import render
 from penstock.scenario import Scenario
@@ -160,7 +162,8 @@ def measure(inputs: int, least: int, seed: int) -> dict[str, Any]:
         raise PenstockError("chromium is missing: install the Debian package chromium.")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        document = report_on(long_run(folder, inputs, seed)).as_json()
+        run = long_run(folder, inputs, seed)
+        document = report_on(run, consent_to(trace_file(run))).as_json()
         steps = len(document["steps"])
         if steps < least:
             raise PenstockError(f"The run has {steps} events, not {least}: give more --inputs.")

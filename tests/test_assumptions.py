@@ -21,6 +21,13 @@ def test_faults_without_a_budget_are_named_with_their_fields() -> None:
     assert "It happens at most 2 times that links fail: link_failures in [faults]." in text
 
 
+def test_what_a_property_no_longer_judges_after_a_failure_is_said() -> None:
+    unjudged = "NoBlackHoles no longer judges what becomes of packets"
+    assert unjudged in told(faults={"disconnects": 1}, properties=["NoBlackHoles"])
+    assert unjudged not in told(faults={"drops": 1}, properties=["NoBlackHoles"])
+    assert unjudged not in told(faults={"disconnects": 1}, properties=["ControllerCrash"])
+
+
 def test_hosts_that_find_out_what_to_send_have_limits() -> None:
     text = told(hosts={"h1": {"count": 3}, "h2": {"spoofs": True}})
     assert "A host sends at most 3 packets: count in [hosts.NAME]." in text

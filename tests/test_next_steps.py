@@ -25,7 +25,7 @@ from penstock.verify.options import options_of
 
 ROOT = Path(__file__).parent.parent
 HUB = {"native": f"{ROOT}/examples/controllers/hub.py:Hub"}
-SEARCHES = {Why.STATES, Why.SECONDS, Why.MEMORY, Why.FULL, Why.INTERRUPTED, Why.FAULT}
+SEARCHES = {Why.STATES, Why.SECONDS, Why.MEMORY, Why.FULL, Why.INTERRUPTED, Why.FAULT, Why.WORKER}
 BY_ENGINE = {
     "check": SEARCHES
     | {Why.DEPTH, Why.DELAYS, Why.NARROWED, Why.UNFOUND, Why.UNSEEN_STATE, Why.METERS, Why.CHOSEN}

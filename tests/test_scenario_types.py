@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -246,3 +247,36 @@ def test_objects_are_taken_in_python_where_files_have_names() -> None:
     assert refused_or_taken(lambda: scenario) == ""
     with pytest.raises(PenstockError, match="controller = 3 in the scenario must be a table"):
         Scenario(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"fuzz": {"sead": 3}}, "The key 'sead' in [fuzz] is unknown: did you mean 'seed'?"),
+        ({"verify": {"mood": "x"}}, "The key 'mood' in [verify] is unknown: did you mean 'mode'?"),
+        ({"faults": {"drop": 1}}, "The key 'drop' in [faults] is unknown: did you mean 'drops'?"),
+        ({"search": {"state": 1}}, "The key 'state' in [search] is unknown: did you mean 'states'?"),
+        ({"switches": {"buffer": 1}}, "The key 'buffer' in [switches] is unknown: did you mean 'buffers'?"),
+        ({"switches": {"version": 1}}, "version in [switches] is for the scenario to say: openflow = "),
+        ({"controller": {"aps": ["x.py"]}}, "The key 'aps' in [controller] is unknown: did you mean 'apps'?"),
+        (
+            {"controller": {"apps": ["x.py"], "native": "x.py:X"}},
+            "[controller] has both apps and native: keep one of them.",
+        ),
+        (
+            {"controllers": {"c1": {"apps": ["x.py"], "cmd": "x"}}},
+            "[controllers.c1] has both apps and cmd: keep one of them.",
+        ),
+        ({"link_failures": 1}, "The key 'link_failures' of the scenario has its place in [faults]."),
+        (
+            {"seconds": 1},
+            "The key 'seconds' of the scenario has its place in [symbolic] or [search] or [fuzz].",
+        ),
+    ],
+    ids=str,
+)
+def test_a_table_that_a_command_has_no_use_for_is_held_against_its_fields_all_the_same(
+    table: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(PenstockError, match=f"^{re.escape(sentence)}"):
+        scenario_of(table, Path())

@@ -23,6 +23,8 @@ from playwright.sync_api import Browser, ViewportSize, sync_playwright
 from penstock.api import check, fuzz
 from penstock.cli.stepper.app import StepperApp
 from penstock.cli.stepper.model import Run
+from penstock.consent import consent_to
+from penstock.minimize.script import trace_file
 from penstock.report.document import report_on
 from penstock.report.page import render
 from penstock.scenario import load_scenario
@@ -70,7 +72,7 @@ def _fuzzed(folder: Path) -> Path:
 
 
 def _report(run: Path, file: Path) -> Path:
-    file.write_text(render(report_on(run).as_json()), encoding="utf-8")
+    file.write_text(render(report_on(run, consent_to(trace_file(run))).as_json()), encoding="utf-8")
     return file
 
 

@@ -30,6 +30,7 @@ from penstock.openflow.stats import (
     BucketCounter,
     Desc,
     GroupCounters,
+    GroupFeatures,
     MeterFeatures,
     PortDescs,
     Ports,
@@ -193,6 +194,12 @@ def _buckets_together(message: Any) -> Any:
     return replace(message, body=GroupCounters(groups))
 
 
+def _without_room_for_groups(message: Any) -> Any:
+    if not isinstance(message, StatsReply) or not isinstance(message.body, GroupFeatures):
+        return message
+    return replace(message, body=replace(message.body, max_groups=(0, 0, 0, 0)))
+
+
 def _drop_bands(message: Any) -> Any:
     if not isinstance(message, StatsReply) or not isinstance(message.body, MeterFeatures):
         return message
@@ -244,6 +251,11 @@ DEVIATIONS: Final = (
         "band-types",
         "The userspace datapath of OVS has no DSCP remark bands, and says so in its meter features.",
         _on_both(_drop_bands),
+    ),
+    Deviation(
+        "room-for-groups",
+        "OVS says that it has room for as many groups as there are numbers; the model has a budget.",
+        _on_both(_without_room_for_groups),
     ),
     Deviation(
         "own-words",

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from penstock.around import scenario_at
 from penstock.errors import PenstockError
 from penstock.fields import CheckFields, FuzzFields, VerifyFields
+from penstock.files import staying
 from penstock.fuzz.options import FuzzOptions
 from penstock.report.run_story import Choice, tell_run
 from penstock.report.story import ending, tell
@@ -39,11 +40,13 @@ from penstock.verify.options import VerifyOptions
 
 if TYPE_CHECKING:
     from penstock.check import Finding, Report
+    from penstock.consent import Consent
     from penstock.fuzz.fuzzing import Fuzzing
     from penstock.fuzz.fuzzing import Report as Run
     from penstock.minimize.reproducing import Attempt
     from penstock.replay import Replay
     from penstock.verify.proof import Proof, Refutation
+    from penstock.worker.supervision import Tell
 
 __all__ = [
     "Broken",
@@ -66,11 +69,12 @@ TRACES: Final = Path("penstock-traces")
 RUNS: Final = Path("penstock-runs")
 
 
+@staying()
 def check(
     scenario: Given, /, *, output: str | PathLike[str] = TRACES, **given: Unpack[CheckFields]
 ) -> Result[Report]:
     """Search every ordering of a scenario's events."""
-    from penstock.check import check as run
+    from penstock.worker.engines import check as run
 
     chosen = _scenario(scenario, given, search=Limits)
     chosen.require_properties()
@@ -92,6 +96,7 @@ def check(
     )
 
 
+@staying()
 def verify(
     scenario: Given, /, *, output: str | PathLike[str] = TRACES, **given: Unpack[VerifyFields]
 ) -> Result[Proof]:
@@ -99,7 +104,7 @@ def verify(
 
     `properties` are formulas, or the names that a proof knows (see `verify.options`).
     """
-    from penstock.verify.proof import prove
+    from penstock.worker.engines import prove
 
     proof = prove(_scenario(scenario, given, verify=VerifyOptions, search=Limits), output=Path(output))
     return Result(
@@ -115,6 +120,7 @@ def verify(
     )
 
 
+@staying()
 def fuzz(
     scenario: Given,
     /,
@@ -128,8 +134,10 @@ def fuzz(
     With `to_end` the run goes on after that.  No run is conclusive.
     """
     from penstock.fuzz.fuzzing import fuzz as run
+    from penstock.fuzz.fuzzing import has_processes
     from penstock.fuzz.invariants import invariants_of
     from penstock.fuzz.summary import lasting, next_steps_of, run_verdict, summary, write_summary
+    from penstock.worker.commands import in_worker
 
     async def conduct(fuzzing: Fuzzing) -> None:
         def look(fuzzing: Fuzzing) -> None:
@@ -141,24 +149,38 @@ def fuzz(
     if "seconds" in given:
         given.setdefault("events", None)
     chosen = _scenario(scenario, given, fuzz=FuzzOptions)
-    running = run(chosen, Path(output), invariants=invariants_of, conduct=conduct, conclude=write_summary)
-    report = _waited_for(running)
-    told = summary(report)
-    story = _told_from(read_trace(report.trace)) if lasting(report) else ""
-    return Result(
-        "fuzz",
-        chosen.name,
-        told["result"],
-        tuple(
-            Violation(found.finding.invariant, found.finding.message, story, report.trace)
-            for found in lasting(report)
-        ),
-        run_verdict(report),
-        report.outcome.seconds,
-        tuple(report.outcome.remarks),
-        report,
-        next_steps_of(report),
-    )
+
+    def job(tell: Tell) -> Result[Run]:
+        begun = run(
+            chosen,
+            Path(output),
+            invariants=invariants_of,
+            conduct=conduct,
+            conclude=write_summary,
+            begun=tell,
+        )
+        report = _waited_for(begun)
+        told = summary(report)
+        story = _told_from(read_trace(report.trace)) if lasting(report) else ""
+        return Result(
+            "fuzz",
+            chosen.name,
+            told["result"],
+            tuple(
+                Violation(found.finding.invariant, found.finding.message, story, report.trace)
+                for found in lasting(report)
+            ),
+            run_verdict(report),
+            report.outcome.seconds,
+            tuple(report.outcome.remarks),
+            report,
+            next_steps_of(report),
+        )
+
+    if has_processes(chosen):
+        return job(lambda _: None)
+    result: Result[Run] = in_worker(job, seconds=chosen.fuzzing().seconds)
+    return replace(result, details=replace(result.details, scenario=chosen))
 
 
 def _waited_for(running: Coroutine[Any, Any, Run]) -> Run:
@@ -172,31 +194,36 @@ def _waited_for(running: Coroutine[Any, Any, Run]) -> Run:
     )
 
 
+@staying()
 def replay(
-    trace: str | PathLike[str], /, *, tries: int = 1, exact: bool = True
+    trace: str | PathLike[str], /, *, tries: int = 1, exact: bool = True, trust: bool = False
 ) -> Result[Replay] | Result[Attempt]:
     """Run a trace, or the folder of a run, again; the result holds its violation if that came again.
 
     An exact replay ends at the first step that differs from the trace.  Otherwise the inputs of the trace are
     given again and what follows is followed as far as possible, so that a controller which has changed
     since is judged by whether it still breaks the property.  With real processes, up to `tries` are made.
-    """
-    from penstock.minimize.script import trace_file
 
-    file = trace_file(Path(trace))
+    This runs the code that the trace names.  If that is not what the trace was recorded with here, a
+    `PenstockError` says so, unless you `trust` it.
+    """
+    from penstock.consent import consent_to
+    from penstock.minimize.script import trace_file
+    from penstock.worker.commands import in_worker
+
+    file = trace_file(Path(trace)).absolute()
+    consent = consent_to(file, trust=trust, how="trust=True")
     recorded = read_trace(file)
     # Of a proof there are no inputs to give: its packets may come any number of times.
-    return (
-        _replayed(file, recorded, tries)
-        if exact or "verify" in recorded.details
-        else _given_again(file, recorded, tries)
-    )
+    again = _replayed if exact or "verify" in recorded.details else _given_again
+    result: Result[Replay] | Result[Attempt] = in_worker(lambda _: again(file, recorded, consent, tries))
+    return result
 
 
-def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
+def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Replay]:
     from penstock.replay import replay as run
 
-    again = run(file, tries=tries)
+    again = run(file, consent, tries=tries)
     remarks = () if again.diverged is None else (f"At step {again.diverged}, {again.difference}.",)
     word = (
         "reproduced" if again.reproduced else "diverged" if again.diverged is not None else "not reproduced"
@@ -208,11 +235,12 @@ def _replayed(file: Path, recorded: Trace, tries: int) -> Result[Replay]:
     )
 
 
-def _given_again(file: Path, recorded: Trace, tries: int) -> Result[Attempt]:
+def _given_again(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Attempt]:
+    from penstock.consent import runnable
     from penstock.minimize.reproducers import reproducer_of
     from penstock.minimize.script import is_wide, script_of
 
-    script = script_of(recorded, file.parent)
+    script = script_of(recorded, runnable(recorded, file.parent, consent))
     if script.violation is None:
         raise PenstockError(f"{file} tells no violation, so there is nothing that could come again.")
     reproducer = reproducer_of(script, wide=is_wide(recorded))
@@ -231,6 +259,7 @@ def _given_again(file: Path, recorded: Trace, tries: int) -> Result[Attempt]:
     )
 
 
+@staying()
 def minimize(
     trace: str | PathLike[str],
     /,
@@ -239,34 +268,45 @@ def minimize(
     tries: int = 1,
     invariant: str | None = None,
     wide: bool = False,
+    trust: bool = False,
 ) -> Minimised:
-    """Find the few inputs of a trace that lead to its violation, and write them down with a test."""
+    """Find the few inputs of a trace that lead to its violation, and write them down with a test.
+
+    As with `replay`, the code that the trace names has to be what it was recorded with here, or trusted.
+    """
+    from penstock.consent import consent_to
     from penstock.minimize.confirming import confirmed, confirming_tries
     from penstock.minimize.ddmin import Minimal, minimise
     from penstock.minimize.script import trace_file
     from penstock.minimize.worker import Origin
     from penstock.minimize.writing import folder_for, write_minimal
+    from penstock.worker.commands import in_worker
 
-    file = trace_file(Path(trace))
-    given = Origin.of(file, invariant=invariant, wide=wide)
+    file = trace_file(Path(trace)).absolute()
+    consent = consent_to(file, trust=trust, how="trust=True")
+    given = Origin.of(file, invariant=invariant, wide=wide, consent=consent)
     script = given.script()
-    folder = folder_for(file) if output is None else Path(output)
+    folder = folder_for(file) if output is None else Path(output).absolute()
 
     def search(origin: Origin) -> Minimal:
         return minimise(script, origin.reproducer(script), folder=folder, tries=tries, terms=origin.terms)
 
-    minimal, origin = confirmed(given, search, folder)
-    reproducer = origin.reproducer(script)
-    often = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
-    return Minimised(
-        "" if script.violation is None else script.violation.invariant,
-        minimal.message,
-        tuple(map(str, minimal.inputs)),
-        minimal.original,
-        minimal.replays,
-        minimal.seconds,
-        write_minimal(folder, minimal, reproducer, tries=often),
-    )
+    def job(_: object) -> Minimised:
+        minimal, origin = confirmed(given, search, folder)
+        reproducer = origin.reproducer(script)
+        often = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
+        return Minimised(
+            "" if script.violation is None else script.violation.invariant,
+            minimal.message,
+            tuple(map(str, minimal.inputs)),
+            minimal.original,
+            minimal.replays,
+            minimal.seconds,
+            write_minimal(folder, minimal, reproducer, tries=often),
+        )
+
+    minimised: Minimised = in_worker(job)
+    return minimised
 
 
 def _scenario(given: Given, changes: Mapping[str, Any], **tables: type) -> Scenario:

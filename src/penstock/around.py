@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.files import absolute
 from penstock.scenario import Scenario, load_scenario
 
 
@@ -30,5 +31,5 @@ def _around(app: Path) -> Scenario:
         name=app.stem if file else app.name.rpartition(".")[2],
         controller={"apps": [app.name if file else str(app)]},
         topology="linear,2",
-        folder=app.parent if file else Path(),
+        folder=absolute(app.parent if file else Path()),
     )

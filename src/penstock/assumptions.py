@@ -33,6 +33,7 @@ def assumptions_of_search(built: Built) -> tuple[str, ...]:
     """Return what a search of a network takes for granted, in sentences that name what covers it."""
     return (
         *_faults(built.network.fabric.faults),
+        *_properties(built),
         *_controller(built),
         *_hosts(built),
         *_switches(built),
@@ -46,6 +47,20 @@ def _faults(faults: Faults) -> Iterator[str]:
     for name, told in _FAULTS.items():
         if count := getattr(faults, name):
             yield f"It happens at most {_times(count)} that {told}: {name} in [faults]."
+
+
+_FAILURES: Final = ("link_failures", "switch_failures", "controller_crashes", "disconnects")
+
+
+def _properties(built: Built) -> Iterator[str]:
+    faults = built.network.fabric.faults
+    if any(getattr(faults, name) for name in _FAILURES):
+        for made in built.properties:
+            if what := made.unjudged_after_faults:
+                yield (
+                    f"Once a link, switch, control session or controller has failed, {made.name} no longer "
+                    f"judges {what}: write a property of your own for that."
+                )
 
 
 def _times(count: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from penstock.properties.base import Property
 from penstock.properties.functions import FunctionProperty
 from penstock.properties.registry import property_named
 from penstock.properties.watch import Watch
+from penstock.scene import Scene, scene_of
 from penstock.symbolic.discovery import Discovery, SymbolicOptions
 from penstock.symbolic.hearing import Controlling, Hearing
 from penstock.tables import Table, made_from
@@ -103,6 +104,17 @@ class Built:
     """What finds the packets that hosts send, where nobody says which."""
     controller: str = ""
     """The name of the controller."""
+    drawing: Topology | None = None
+    """The network as it was drawn, without what was added to it."""
+    hosts: Mapping[str, object] = field(default_factory=dict)
+    """What was given of hosts."""
+
+    @property
+    def scene(self) -> Scene | None:
+        """What a trace carries of this, so that it can be looked at."""
+        if self.drawing is None:
+            return None
+        return scene_of(self.network.components, self.drawing, self.hosts, self.joining)
 
 
 class Building:
@@ -110,14 +122,25 @@ class Building:
 
     searches = True
     """Whether a search goes through it, rather than one run."""
+    watches = True
+    """Whether, then, it is watched that the program's state is complete."""
 
     def __init__(self, scenario: Scenario, *, asked: bool) -> None:
         self._scenario = scenario
         self._asked = asked
 
+    def alone(self) -> Component:
+        """Return the controller, without a network."""
+        return self.program(self._with_places(self._topology()), self._asked_version, followed=False)
+
     def built(self) -> Built:
         """Return the network where the search starts."""
-        drawing = self._with_places(self._topology())
+        return begun(self.assembled(), self._scenario.limits().start)
+
+    def assembled(self) -> Built:
+        """Return the network before anything has happened in it."""
+        drawn = self._topology()
+        drawing = self._with_places(drawn)
         finding = made_from(SymbolicOptions, self._scenario.symbolic, "symbolic")
         controller = self._controller(drawing, self._asked_version, finding)
         # No time passes in a search by itself, and every packet that is counted would be a new state.
@@ -126,11 +149,18 @@ class Building:
         hosts = {name: self._host(name, given) for name, given in self._hosts(drawing).items()}
         faults = made_from(Faults, self._scenario.faults, "faults")
         network = build_network(drawing, hosts=hosts, controllers=controller, switches=options, faults=faults)
-        properties = tuple(map(self._property, self._scenario.properties))
+        properties = self._properties(self._scenario.properties)
         symmetric = all(_is_even_handed(made, network) for made in properties)
         discovery = _discovery(network, controller, finding, asked=self._asked, symmetric=symmetric)
-        built = Built(network, properties, network.initial(), discovery=discovery, controller=controller.name)
-        return begun(built, self._scenario.limits().start)
+        return Built(
+            network,
+            properties,
+            network.initial(),
+            discovery=discovery,
+            controller=controller.name,
+            drawing=drawn,
+            hosts=self._scenario.hosts,
+        )
 
     @property
     def _asked_version(self) -> int | None:
@@ -156,6 +186,9 @@ class Building:
         return askable and not any(
             not isinstance(given, Mapping) or "kind" in given for given in self._scenario.hosts.values()
         )
+
+    def _properties(self, given: Iterable[str | Table | Property]) -> tuple[Property, ...]:
+        return tuple(map(self._property, given))
 
     def _property(self, given: str | Table | Property) -> Property:
         if isinstance(given, Property):
@@ -234,7 +267,7 @@ class Building:
         names = tuple(switch.name for switch in drawing.switches)
         if isinstance(given, Controller):
             return NativeController(
-                given, names, name, version=version, followed=followed, watched=self.searches
+                given, names, name, version=version, followed=followed, watched=self.searches and self.watches
             )
         if not isinstance(given, Mapping):
             return given
@@ -250,7 +283,7 @@ class Building:
                 name,
                 version=version,
                 followed=followed,
-                watched=self.searches,
+                watched=self.searches and self.watches,
                 surroundings=surroundings,
             )
         if "cmd" in options or self._scenario.controllers:
@@ -278,7 +311,7 @@ class Building:
             **details,
             timers=TIMERS if patient else given.timers,
             options=given.options,
-            watched=self.searches,
+            watched=self.searches and self.watches,
             patient=patient,
         )
 

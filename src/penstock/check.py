@@ -8,14 +8,14 @@ so instead of pretending.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from penstock import stopping
+from penstock import afresh, stopping
 from penstock.assumptions import assumptions_of_search
 from penstock.building import Built, begun, joined
 from penstock.controllers import origins, watched
@@ -46,11 +46,11 @@ from penstock.next_steps import Ran, Suggestion, next_steps
 from penstock.properties.base import PropertyFault
 from penstock.properties.watch import Watch
 from penstock.report.coverage import KEY as COVERAGE
-from penstock.report.coverage import covered_file, search_coverage
+from penstock.report.coverage import covered_name, search_coverage
 from penstock.reservation import Reservation
 from penstock.scenario import Limits, Scenario
 from penstock.stopping import Bound, Why
-from penstock.trace import verdict_of, write_trace
+from penstock.trace import TraceFolder, verdict_of
 from penstock.verdict import VIOLATED, Result, Verdict, judge, unconfirmed, unjudged
 from penstock.world.network import ComponentRaised
 from penstock.world.switch.meters import UNMETERED
@@ -87,6 +87,8 @@ class Report:
     verdict: Verdict = VIOLATED
     assumptions: tuple[str, ...] = ()
     """What the search took for granted, in sentences."""
+    unwritten: str = ""
+    """Why nothing, or not all of it, is written down, in a sentence."""
     unconfirmed: list[Finding] = field(default_factory=list)
     """Violations that did not come again when their runs were repeated."""
 
@@ -96,9 +98,19 @@ class Report:
         return [name for name, times in self.outcome.exercised.items() if not times]
 
 
-def check(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Report:
+Found = Callable[["Report"], None]
+"""Is told what was found as soon as that is certain, before it is explained."""
+
+
+def check(
+    scenario: Scenario,
+    *,
+    output: Path | None = None,
+    progress: Progress | None = None,
+    found: Found | None = None,
+) -> Report:
     """Search every ordering of a scenario's events, within its limits and by its strategies."""
-    return _searched(scenario, scenario.plan(), output, progress)
+    return _searched(scenario, scenario.plan(), output, progress, found)
 
 
 def walk(
@@ -109,12 +121,13 @@ def walk(
     longest: int = 1000,
     output: Path | None = None,
     progress: Progress | None = None,
+    found: Found | None = None,
 ) -> Report:
     """Walk at random through a scenario; its strategies bound and narrow that, but do not order it."""
     others = (each for each in scenario.plan().strategies if not isinstance(each, Ordering))
     walking = Plan((*others, RandomWalks(seed, walks, longest)))
     how = {"seed": seed, "walks": walks or 0, "longest": longest}
-    return _searched(scenario, walking, output, progress, walk=how, seed=seed)
+    return _searched(scenario, walking, output, progress, found, walk=how, seed=seed)
 
 
 def _searched(
@@ -122,20 +135,23 @@ def _searched(
     plan: Plan,
     output: Path | None,
     progress: Progress | None,
+    found: Found | None,
     *,
     walk: Mapping[str, int] | None = None,
     **details: int,
 ) -> Report:
     limits = scenario.limits()
+    until = None if limits.seconds is None else time.monotonic() + limits.seconds
     if not plan.remembers:
         limits = replace(limits, compact=False)
     scenario = _bounded(scenario, plan)
-    built = _prepared(scenario, output)
-    way = _Way(plan, limits, progress, walk)
+    traces = TraceFolder(output)
+    built = scenario.build()
+    way = _Way(plan, limits, progress, found, walk, until=until)
     try:
         for times in count(1):
             try:
-                return _searched_once(scenario, built, replace(way, times=times), output, **details)
+                return _searched_once(scenario, built, replace(way, times=times), traces, **details)
             except MoreState as more:
                 watched.again(built.network.components, more)
                 built = begun(built, limits.start)
@@ -145,30 +161,30 @@ def _searched(
 
 
 def _searched_once(
-    scenario: Scenario, built: Built, way: _Way, output: Path | None, **details: int
+    scenario: Scenario, built: Built, way: _Way, traces: TraceFolder, **details: int
 ) -> Report:
     if built.broken:
-        return _broken_while_joining(scenario, built, output)
+        return _broken_while_joining(scenario, built, traces)
     watched.begin(built.network.components, way.times)
     _begin_with_tables(built, cold=way.limits.start == "cold")
     while True:
-        outcome, means, cells = _search_of(scenario, built, way, output)
+        outcome, means, cells = _search_of(scenario, built, way, traces)
         # What a program keeps of packets may call for others, with which the search is repeated.
-        if outcome.violations or not _may_go_on(outcome) or not _refined(built, way.limits):
+        if outcome.violations or not _may_go_on(outcome) or not _refined(built, way):
             break
     if not outcome.violations and _may_go_on(outcome):
-        outcome, means, cells = _with_pings(scenario, built, way, output, (outcome, means, cells))
-    _look_again(built, cells, outcome)
-    return _report(scenario, built, outcome, output, means, **details)
+        outcome, means, cells = _with_pings(scenario, built, way, traces, (outcome, means, cells))
+    _look_again(built, cells, outcome, way)
+    return _report(scenario, built, outcome, traces, means, way, **details)
 
 
 def _with_pings(
-    scenario: Scenario, built: Built, way: _Way, output: Path | None, before: tuple[Outcome, _Means, Cells]
+    scenario: Scenario, built: Built, way: _Way, traces: TraceFolder, before: tuple[Outcome, _Means, Cells]
 ) -> tuple[Outcome, _Means, Cells]:
     """Search for what is broken by pings of hosts that have sent each other nothing, after another search."""
     if built.discovery is None or way.walk is not None or not built.discovery.tables.begin_pings():
         return before
-    again = _search_of(scenario, built, way, output)
+    again = _search_of(scenario, built, way, traces)
     if again[0].violations:
         return again
     outcome, more = before[0], again[0]
@@ -177,7 +193,7 @@ def _with_pings(
     outcome.left_out = list(dict.fromkeys((*outcome.left_out, *more.left_out)))
     if outcome.result == "exhausted":
         outcome.result, outcome.stopped_by = more.result, more.stopped_by
-    outcome.unfinished += more.unfinished
+    outcome.unfinished.update(more.unfinished)
     outcome.cut_short += more.cut_short
     outcome.undecided.update(more.undecided)
     return before
@@ -203,13 +219,12 @@ def _may_go_on(outcome: Outcome) -> bool:
     return outcome.result == "exhausted" or (isinstance(bound, Bound) and bound.why is Why.DEPTH)
 
 
-def _refined(built: Built, limits: Limits) -> bool:
-    until = None if limits.seconds is None else time.monotonic() + limits.seconds
-    return built.discovery is not None and built.discovery.refine(until=until)
+def _refined(built: Built, way: _Way) -> bool:
+    return built.discovery is not None and built.discovery.refine(until=way.until)
 
 
 def _search_of(
-    scenario: Scenario, built: Built, way: _Way, output: Path | None
+    scenario: Scenario, built: Built, way: _Way, traces: TraceFolder
 ) -> tuple[Outcome, _Means, Cells]:
     plan, limits = way.plan, way.limits
     cells = Cells(built.network, (*built.properties, *plan.watchers()), built.start)
@@ -219,7 +234,7 @@ def _search_of(
     )
     reductions = in_effect(limits.reductions) if plan.remembers else frozenset()
     successors = reduced(cells, reductions, circumstances)
-    search = _search(cells, limits, way.progress, successors)
+    search = _search(cells, way, successors)
     sleep = "sleep" in reductions and not limits.compact
     onward = partial(depth_first if limits.order == "depth-first" else breadth_first, sleep=sleep)
     means = _Means(plan, reductions, way.walk)
@@ -227,7 +242,7 @@ def _search_of(
         outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
-        _report(scenario, built, search.finish(Bound("a fault")), output, means)
+        _report(scenario, built, search.finish(Bound("a fault")), traces, means, way)
         raise
     plan.conclude(outcome, guide)
     circumstances = replace(circumstances, in_order=in_order)
@@ -255,16 +270,16 @@ _LEFT_OUT: Final = {
 """The events that tell of something that a search did not try."""
 
 
-def _look_again(built: Built, cells: Cells, outcome: Outcome) -> None:
+def _look_again(built: Built, cells: Cells, outcome: Outcome, way: _Way) -> None:
     """Note what may have been missed because a program's state was not all there is to it."""
     components = built.network.components
-    differing = made_again(cells.remembered(), outcome.seconds)
+    differing = made_again(cells.remembered(), min(outcome.seconds, way.seconds_left))
     watched.look(components)
     if differing or not outcome.violations:
         # What was found may be due to what other runs have left behind.
         outcome.reservations += [*watched.reservations(components), *differing]
     if not outcome.violations:
-        outcome.reservations += [_UNFINISHED] * bool(outcome.unfinished)
+        outcome.reservations += [_unfinished(each) for each in outcome.unfinished]
         outcome.reservations += [_CUT_SHORT] * bool(outcome.cut_short)
         outcome.reservations += [_untold(each) for each in outcome.undecided]
 
@@ -282,12 +297,13 @@ _CUT_SHORT: Final = Reservation(
 )
 
 
-_UNFINISHED: Final = Reservation(
-    "A handler of the program still waited for time to pass when nothing else could happen: what has to hold "
-    "at the end was not judged there.",
-    "Raise timers in [controller], or leave it out.",
-    Why.TIMERS,
-)
+def _unfinished(where: str) -> Reservation:
+    return Reservation(
+        f"The program was still in {where} when nothing else could happen, and waited for time to pass: "
+        "what has to hold at the end was not judged there.",
+        "Raise timers in [controller], or leave it out.",
+        Why.TIMERS,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +313,17 @@ class _Way:
     plan: Plan
     limits: Limits
     progress: Progress | None
+    found: Found | None = None
     walk: Mapping[str, int] | None = None
     times: int = 1
     """Which search it is, if others found that more had to be saved of the program."""
+    until: float | None = None
+    """When all has to be done."""
+
+    @property
+    def seconds_left(self) -> float:
+        """How much time is left."""
+        return float("inf") if self.until is None else max(0.0, self.until - time.monotonic())
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,51 +357,48 @@ def _bounded(scenario: Scenario, plan: Plan) -> Scenario:
     return replace(scenario, hosts=plan.bounding.bounded(scenario.hosts, scenario.build().network))
 
 
-def _prepared(scenario: Scenario, output: Path | None) -> Built:
-    """Put a scenario together, with a folder for what may be found in it."""
-    if output is not None:
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PenstockError(f"Traces cannot be written to {output}: {error.strerror}.") from None
-    return scenario.build()
-
-
-def _broken_while_joining(scenario: Scenario, built: Built, output: Path | None) -> Report:
+def _broken_while_joining(scenario: Scenario, built: Built, traces: TraceFolder) -> Report:
     """Report what broke before the search could even start."""
     outcome = Outcome(result="violation", transitions=len(built.joining), stopped_by=stopping.FIRST_VIOLATION)
     outcome.exercised = {watcher.name: int(watcher.name in built.broken) for watcher in built.properties}
     report = Report(scenario, outcome)
     for number, (name, message) in enumerate(built.broken.items(), 1):
-        path, why = None, explain_joining(built, message)
-        if output is not None:
-            path = output / f"{scenario.name}-{number}.jsonl"
-            table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
-            write_trace(
-                path,
-                table,
-                scenario.folder,
-                built.joining,
-                verdict_of(name, message, why),
-                **_coverage(report, built, _Means(Plan())),
-            )
+        why = explain_joining(built, message)
+        table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
+        path = traces.write(
+            f"{scenario.name}-{number}.jsonl",
+            table,
+            scenario.folder,
+            built.joining,
+            verdict_of(name, message, why),
+            replace(scene, joining=()) if (scene := built.scene) is not None else None,
+            **_coverage(report, built, _Means(Plan())),
+        )
         report.findings.append(Finding(name, message, built.joining, True, path, why))
+    report.unwritten = traces.unwritten
     return report
 
 
-def _search(cells: Cells, limits: Limits, progress: Progress | None, successors: Successors) -> Search:
+def _search(cells: Cells, way: _Way, successors: Successors) -> Search:
+    limits = way.limits
     return Search(
         cells,
-        Bounds(limits.states, limits.depth, limits.seconds, limits.memory_mb),
+        Bounds(limits.states, limits.depth, limits.seconds, limits.memory_mb, way.until),
         key=fingerprint if limits.compact else None,
         first_only=not limits.all_violations,
-        progress=progress,
+        progress=way.progress,
         successors=successors,
     )
 
 
 def _report(
-    scenario: Scenario, built: Built, outcome: Outcome, output: Path | None, means: _Means, **details: int
+    scenario: Scenario,
+    built: Built,
+    outcome: Outcome,
+    traces: TraceFolder,
+    means: _Means,
+    way: _Way,
+    **details: int,
 ) -> Report:
     if built.discovery is not None:
         outcome.remarks += built.discovery.sentences()
@@ -385,26 +406,35 @@ def _report(
     report.assumptions = assumptions_of_search(built)
     for violation in outcome.violations:
         records, confirmed = retake(built, violation)
-        if not confirmed:
+        if confirmed:
+            outcome.reservations += afresh.reservations_about(scenario, built, records)
+        else:
             outcome.reservations += watched.reservations(built.network.components)
         confirmed = confirmed and not outcome.reservations
         found = Finding(violation.property, violation.message, records, confirmed)
         (report.findings if confirmed else report.unconfirmed).append(found)
     _conclude(report, built)
     report.next_steps = _next_steps(report, built, means)
-    header = {**details, **_coverage(report, built, means)}
-    _write(report, output, header)
-    _explain(report, built)
-    _write(report, output, header)
-    if output is not None and not report.findings:
-        path = covered_file(output, scenario.name)
-        report.covered = write_trace(path, scenario.table(), scenario.folder, (), **header)
+    header = {**details, **_coverage(report, built, means), "scene": built.scene}
+    _write(report, traces, header)
+    report.unwritten = traces.unwritten
+    if way.found is not None and report.findings:
+        way.found(report)
+    _explain(report, built, min(MOST_SECONDS, max(way.seconds_left, _EXPLAINING_S)))
+    _write(report, traces, header)
+    if not report.findings:
+        name = covered_name(scenario.name)
+        report.covered = traces.write(name, scenario.table(), scenario.folder, (), **header)
+    report.unwritten = traces.unwritten
     return report
 
 
-def _explain(report: Report, built: Built) -> None:
+_EXPLAINING_S: Final = 0.3
+"""How many seconds are taken to explain what was found even if there is no time left."""
+
+
+def _explain(report: Report, built: Built, left: float) -> None:
     """Explain all findings, which are written down by now: whoever has no patience loses nothing."""
-    left = MOST_SECONDS
     for number, found in enumerate(report.findings):
         began = time.monotonic()
         why = explain(built, found.records, found.property, found.message, seconds=left)
@@ -412,16 +442,14 @@ def _explain(report: Report, built: Built) -> None:
         report.findings[number] = replace(found, explanation=why)
 
 
-def _write(report: Report, output: Path | None, header: Mapping[str, Any]) -> None:
-    """Write the traces of all findings."""
-    if output is None:
-        return
+def _write(report: Report, traces: TraceFolder, header: Mapping[str, Any]) -> None:
+    """Write the traces of all findings; where that fails, one that was written before is as good."""
     scenario = report.scenario
     for number, found in enumerate(report.findings):
-        path = output / f"{scenario.name}-{number + 1}.jsonl"
+        name = f"{scenario.name}-{number + 1}.jsonl"
         verdict = verdict_of(found.property, found.message, found.explanation)
-        write_trace(path, scenario.table(), scenario.folder, found.records, verdict, **header)
-        report.findings[number] = replace(found, trace=path)
+        path = traces.write(name, scenario.table(), scenario.folder, found.records, verdict, **header)
+        report.findings[number] = replace(found, trace=path or found.trace)
 
 
 def _conclude(report: Report, built: Built) -> None:

@@ -6,6 +6,9 @@ from __future__ import annotations
 class PenstockError(Exception):
     """Bad input: what was wrong, where, and what to do about it.  The command line exits with 2."""
 
+    traceback: str = ""
+    """Where in the user's code it was raised, if that helps."""
+
 
 class OtherVersion(PenstockError):
     """A controller does not speak the version of OpenFlow that it is asked to; `spoken` are those it does."""
@@ -13,3 +16,7 @@ class OtherVersion(PenstockError):
     def __init__(self, text: str, spoken: frozenset[int]) -> None:
         super().__init__(text)
         self.spoken = spoken
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user pressed Ctrl-C; a program under test that raises KeyboardInterrupt is something else."""

@@ -70,6 +70,8 @@ class FrozenMap(Mapping[K, V], Generic[K, V]):
 
     def without(self, *keys: K) -> FrozenMap[K, V]:
         """Return this mapping with these keys taken out."""
+        if not any(key in self._items for key in keys):
+            return self
         changed = FrozenMap(self._items)
         for key in keys:
             changed._items.pop(key, None)

@@ -1,7 +1,7 @@
 """Finding what a user names: `file.py:Object`, in a file of their own.
 
-Only code that the user points to is run, and only by commands that run controllers; reading a trace
-runs nothing.
+Only code that the user points to is run, and only by commands that run controllers; looking at a trace
+runs nothing (see `consent`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from penstock.code_files import note_imports
 from penstock.errors import PenstockError
 from penstock.suggesting import hint
-from penstock.users_code import explained
+from penstock.users_code import bar_while_looking, explained
 
 _PREFIX: Final = "penstock_user_"
 
@@ -36,6 +39,7 @@ def load_object(text: str, folder: Path, what: str) -> Any:
 
 def load_file(path: Path, what: str) -> ModuleType:
     """Run a Python file as a module of its own and return it; a second time it is not run again."""
+    bar_while_looking(path.name)
     path = path.resolve()
     if not path.is_file():
         raise PenstockError(f"There is no file {path.name} in {path.parent}, where the {what} should be.")
@@ -45,6 +49,7 @@ def load_file(path: Path, what: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    before = set(sys.modules)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
     try:
@@ -54,7 +59,32 @@ def load_file(path: Path, what: str) -> ModuleType:
         raise PenstockError(f"{path.name} failed to load: {explained(error)}.") from error
     finally:
         sys.path.remove(str(path.parent))
+    note_imports(path, (file_of(sys.modules[name]) for name in set(sys.modules) - before))
     return module
+
+
+@contextmanager
+def loading_anew() -> Iterator[None]:
+    """Have files run again that were run before, inside this block, and the modules beside them."""
+    from penstock.symbolic.code.in_place import with_neighbours
+
+    files = [module for module in sys.modules.values() if is_user_file(module)]
+    own = {module.__name__: module for module in with_neighbours(files)}
+    before = {name: sys.modules.pop(name) for name in own if name in sys.modules}
+    known = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - known:
+            if is_user_file(sys.modules[name]) or name in before:
+                del sys.modules[name]
+        sys.modules.update(before)
+
+
+def file_of(module: ModuleType) -> Path | None:
+    """Return the file that a module was loaded from, if it has one."""
+    file = getattr(module, "__file__", None)
+    return Path(file) if isinstance(file, str) else None
 
 
 def is_user_file(module: ModuleType) -> bool:

@@ -455,6 +455,11 @@ def _faulty(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     yield Suggestion(ran.engine, (), "again, once what raised is mended")
 
 
+def _died(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
+    yield Suggestion(ran.engine, (), "again, once what ends the process is mended")
+    yield from _smaller(ran)
+
+
 _BY_WHY: Final[Mapping[Why, Callable[[Ran, Bound], Iterator[Suggestion]]]] = {
     Why.STATES: _searched_too_little,
     Why.SECONDS: lambda ran, bound: (
@@ -469,6 +474,7 @@ _BY_WHY: Final[Mapping[Why, Callable[[Ran, Bound], Iterator[Suggestion]]]] = {
     Why.UNFOUND: _unfound,
     Why.INTERRUPTED: _interrupted,
     Why.FAULT: _faulty,
+    Why.WORKER: _died,
     Why.EVENTS: _fuzzed_too_little,
     Why.TRACE_SIZE: _trace_too_large,
     Why.INPUTS: _inputs_over,

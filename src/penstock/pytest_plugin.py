@@ -75,6 +75,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="How often a trace of real processes is replayed until its violation comes; by default once.",
     )
+    group.addoption(
+        "--penstock-trust",
+        action="store_true",
+        help="Replay traces with the code that they name as it is now, whether or not they were recorded "
+        "here with that; as penstock_trust = true in the configuration.",
+    )
+    parser.addini("penstock_trust", "Replay traces with whatever code they name.", type="bool", default=False)
     parser.addini("penstock_traces", "Folders with traces to be replayed as tests.", type="paths", default=[])
 
 
@@ -110,8 +117,11 @@ class PenstockWarning(UserWarning):
 class Examiner:
     """The functions of `penstock.api`, for one test: what they find fails it."""
 
-    def __init__(self, root: Path, output: Path, defaults: dict[str, Any], *, strict: bool = False) -> None:
+    def __init__(
+        self, root: Path, output: Path, defaults: dict[str, Any], *, strict: bool = False, trust: bool = False
+    ) -> None:
         self._strict = strict
+        self._trust = trust
         self._root = root
         self._output = output
         self._defaults = defaults
@@ -148,11 +158,15 @@ class Examiner:
 
         return self._held(fuzz(self._found(scenario), **self._with(given)))
 
-    def replay(self, trace: str | PathLike[str], /, *, tries: int = 1) -> Result[Any]:
-        """Give the inputs of a trace again; its violation must not come again."""
+    def replay(self, trace: str | PathLike[str], /, *, tries: int = 1, trust: bool = False) -> Result[Any]:
+        """Give the inputs of a trace again; its violation must not come again.
+
+        The code that it names has to be what it was recorded with here, unless you `trust` it.
+        """
         from penstock.api import replay
 
-        return self._held(replay(self._root / trace, tries=tries, exact=False))
+        trusted = trust or self._trust
+        return self._held(replay(self._root / trace, tries=tries, exact=False, trust=trusted))
 
     def _found(self, scenario: Scenario | str | PathLike[str]) -> Scenario | Path | str:
         """Return what is to be examined; files are looked for from the root on."""
@@ -168,7 +182,8 @@ class Examiner:
         result.assert_holds(conclusive=conclusive or self._strict)
         if not result.conclusive and result.engine in _SEARCHES:
             left_out = "; ".join(result.left_out)
-            warnings.warn(PenstockWarning(f"{result} is not conclusive: {left_out}"), stacklevel=3)
+            text = _shown(f"{result} is not conclusive: {left_out}")
+            warnings.warn(PenstockWarning(text), stacklevel=3)
         return result
 
 
@@ -184,7 +199,12 @@ def penstock(request: pytest.FixtureRequest, tmp_path: Path) -> Examiner:
     for marker in reversed(list(request.node.iter_markers(MARKER))):
         defaults |= marker.kwargs
     strict = bool(config.getoption("penstock_strict"))
-    return Examiner(config.rootpath, output, defaults, strict=strict)
+    return Examiner(config.rootpath, output, defaults, strict=strict, trust=_is_trusted(config))
+
+
+def _is_trusted(config: pytest.Config) -> bool:
+    """Tell whether the user wants traces replayed with whatever code they name."""
+    return bool(config.getoption("penstock_trust") or config.getini("penstock_trust"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -231,10 +251,15 @@ class TraceTest(pytest.Item):
     def runtest(self) -> None:
         """Replay the trace."""
         from penstock.api import replay
+        from penstock.consent import consent_to
 
-        result = replay(self.path, tries=self.config.getoption("penstock_tries"), exact=False)
+        trust = _is_trusted(self.config)
+        # Said here too, since it is to name what can be given here.
+        consent_to(self.path, trust=trust, how="--penstock-trust, or penstock_trust = true,")
+        tries = self.config.getoption("penstock_tries")
+        result = replay(self.path, tries=tries, exact=False, trust=True)
         for remark in result.remarks:
-            self.add_report_section("call", "penstock", remark)
+            self.add_report_section("call", "penstock", _shown(remark))
         result.assert_holds()
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -258,11 +283,15 @@ def pytest_runtest_makereport(
         item.user_properties.extend(_traces_of(error))
     report = yield
     if text is not None and report.failed:
-        from penstock.cli.output import printable
-
-        # Stories are told of traces, and those may be strangers'.
-        report.longrepr = printable(text)
+        report.longrepr = _shown(text)
     return report
+
+
+def _shown(text: str) -> str:
+    """Return a text as a terminal may have it: apps and traces that are told of may be strangers'."""
+    from penstock.clean_text import visible
+
+    return visible(text)
 
 
 def _text_of(error: BaseException, *, ours: bool) -> str | None:

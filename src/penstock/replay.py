@@ -7,16 +7,17 @@ One with real processes is played with the same waits, and may differ; what coun
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from penstock.consent import Consent, consent_to, runnable
 from penstock.errors import PenstockError
+from penstock.json_reading import parse_object, read_lines
 from penstock.properties.watch import Watch
-from penstock.scenario import scenario_of
+from penstock.scenario import Scenario
 from penstock.trace import Trace, read_trace
 from penstock.world.transition import Record
 from penstock.world.world import World, states_of
@@ -49,27 +50,32 @@ class Replay:
     """The cause, as the trace tells it."""
 
 
-def replay(path: Path, *, tries: int = 1, waiting: Waiting | None = None) -> Replay:
+def replay(
+    path: Path, consent: Consent | None = None, *, tries: int = 1, waiting: Waiting | None = None
+) -> Replay:
     """Run a trace, or that of a run's folder, again; it ends at the first step that differs.
 
+    Without consent, the code that it names has to be what it was recorded with here.
     Where real processes take part, it is run up to `tries` times until the violation comes; `waiting` says
     how they are waited for.
     """
     from penstock.minimize.script import is_fuzzed, trace_file
 
     file = trace_file(path)
+    consent = consent_to(file) if consent is None else consent
     trace = read_trace(file)
     if "verify" in trace.details:
         from penstock.verify.replaying import replay_proof
 
-        return Replay(**replay_proof(trace, file.parent / trace.folder))
-    return _fuzzed(trace, file, tries, waiting) if is_fuzzed(trace) else _searched(trace, file)
+        return Replay(**replay_proof(trace, file.parent, consent))
+    scenario = runnable(trace, file.parent, consent)
+    return _fuzzed(trace, scenario, file, tries, waiting) if is_fuzzed(trace) else _searched(trace, scenario)
 
 
-def _searched(trace: Trace, path: Path) -> Replay:
+def _searched(trace: Trace, scenario: Scenario) -> Replay:
     from penstock.watched_world import is_quiet
 
-    built = scenario_of(trace.scenario, path.parent / trace.folder).build()
+    built = scenario.build()
     world = World(built.network)
     world.restore(built.start)
     watch = Watch(built.network, built.properties)
@@ -105,12 +111,12 @@ def _short(message: str | None, sends: tuple[str, ...]) -> str:
     return f"{message or 'an action'} -> {'; '.join(sends) or 'nothing'}"
 
 
-def _fuzzed(trace: Trace, path: Path, tries: int, waiting: Waiting | None) -> Replay:
+def _fuzzed(trace: Trace, scenario: Scenario, path: Path, tries: int, waiting: Waiting | None) -> Replay:
     from penstock.minimize.reproducers import reproducer_of
     from penstock.minimize.script import is_wide, script_of
     from penstock.minimize.waiting import USUAL
 
-    script = script_of(trace, path.parent)
+    script = script_of(trace, scenario)
     reproducer = reproducer_of(script, wide=is_wide(trace), waiting=waiting or USUAL)
     if not reproducer.is_exact:
         return _described(script, reproducer.run(script.inputs, tries=tries))
@@ -143,19 +149,19 @@ def _described(
 
 def _difference(recorded: Path, again: Path, end: int | None) -> tuple[int | None, str, int]:
     """Return the number of the first line that differs, how it does, and how many lines were compared."""
-    with recorded.open(encoding="utf-8") as ours, again.open(encoding="utf-8") as theirs:
-        next(ours, None), next(theirs, None)
-        compared = 0
-        for one, other in zip_longest(ours, theirs, fillvalue=""):
-            if one and (one == other or _is_alike(one, other)):
-                compared += 1
-                continue
-            if one and not one.endswith("\n"):
-                break  # the trace was cut short here
-            number = json.loads(one or other).get("step", compared + 1)
-            if end is not None and number > end:
-                break
-            return number, f"it was recorded as {_cut(one)} and is now {_cut(other)}", compared
+    ours, theirs = read_lines(recorded), read_lines(again)
+    next(ours, None), next(theirs, None)
+    compared = 0
+    for one, other in zip_longest(ours, theirs, fillvalue=""):
+        if one and (one == other or _is_alike(one, other)):
+            compared += 1
+            continue
+        if one and not one.endswith("\n"):
+            break  # the trace was cut short here
+        number = parse_object(one or other).get("step", compared + 1)
+        if end is not None and number > end:
+            break
+        return number, f"it was recorded as {_cut(one)} and is now {_cut(other)}", compared
     return None, "", compared
 
 
@@ -163,7 +169,7 @@ def _is_alike(one: str, other: str) -> bool:
     """Tell whether two lines differ in nothing but which lines of the program's code are behind them."""
     if '"code": [' not in one + other or not one.endswith("\n"):
         return False
-    ours, theirs = json.loads(one), json.loads(other or "{}")
+    ours, theirs = parse_object(one), parse_object(other or "{}")
     ours.pop("code", None), theirs.pop("code", None)
     return bool(ours == theirs)
 

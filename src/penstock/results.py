@@ -8,12 +8,12 @@ heavy is imported here: whoever only wants to recognise a result need not load a
 from __future__ import annotations
 
 import builtins
-import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from penstock.files import nearest
 from penstock.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -136,12 +136,6 @@ class Minimised:
     def trace(self) -> Path:
         """The minimal run."""
         return self.folder / "trace.jsonl"
-
-
-def nearest(path: Path) -> str:
-    """Return a path as one would type it: from the current folder if it is in there."""
-    given = path.absolute()
-    return os.path.relpath(given) if given.is_relative_to(Path.cwd()) else str(given)
 
 
 def _shortened(lines: list[str]) -> list[str]:

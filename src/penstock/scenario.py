@@ -32,8 +32,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
@@ -43,15 +44,20 @@ from penstock.errors import PenstockError
 from penstock.explore.reductions import NONE, REDUCTIONS
 from penstock.explore.strategies.base import Strategy
 from penstock.explore.strategies.plan import Plan, plan_of
+from penstock.files import absolute
 from penstock.fuzz.options import FuzzOptions
 from penstock.properties.base import Property
-from penstock.suggesting import hint
+from penstock.suggesting import hint, meant_instead
+from penstock.symbolic.discovery import SymbolicOptions
 from penstock.tables import Table, made_from, plain, refuse_unknown
 from penstock.typed import Checked, From, Place, Such, fit
 from penstock.users_code import explained
+from penstock.verify.options import VerifyOptions
 from penstock.world.component import Component
+from penstock.world.faults import Faults
 from penstock.world.hosts import HostMaker
 from penstock.world.network import ComponentRaised
+from penstock.world.switch import SwitchOptions
 from penstock.world.topology import Topology
 
 T = TypeVar("T")
@@ -100,6 +106,20 @@ class Limits(Checked):
                 raise PenstockError(f"There is no reduction {name!r}: {hint(name, (*REDUCTIONS, NONE))}")
         if NONE in self.reductions and set(self.reductions) != {NONE}:
             raise PenstockError(f"The reduction {NONE!r} goes with no other: leave it out, or the others.")
+
+
+_WAYS: Final = ("apps", "native", "cmd")
+"""How a controller may be given."""
+
+_SECTIONS: Final[Mapping[str, type[Checked]]] = {
+    "switches": SwitchOptions,
+    "faults": Faults,
+    "symbolic": SymbolicOptions,
+    "search": Limits,
+    "fuzz": FuzzOptions,
+    "verify": VerifyOptions,
+}
+"""What holds the tables of a scenario that are options of something."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +171,20 @@ class Scenario(Checked):
             )
         if self.controller and self.controllers:
             raise PenstockError("The scenario has both [controller] and [controllers]: keep one of them.")
+        for where, given in (("controller", self.controller), *self._named_controllers()):
+            if isinstance(given, Mapping):
+                _refuse_ambiguous(given, where)
+        if "version" in self.switches:
+            raise PenstockError(
+                'version in [switches] is for the scenario to say: openflow = "1.0" or "1.3".'
+            )
+        # What one command has no use for is wrong all the same if another would refuse it.
+        for section, kind in _SECTIONS.items():
+            made_from(kind, getattr(self, section), section)
+
+    def _named_controllers(self) -> Iterator[tuple[str, Table | Component | Controller]]:
+        for name, given in self.controllers.items():
+            yield f"controllers.{name}", given
 
     def require_properties(self) -> None:
         """Refuse a scenario that says on purpose that nothing is to be checked."""
@@ -202,15 +236,25 @@ class Scenario(Checked):
         return table
 
 
+def _refuse_ambiguous(controller: Table, where: str) -> None:
+    """Refuse a controller that is given in two ways, or in none that is spelt right."""
+    ways = [way for way in _WAYS if way in controller]
+    if len(ways) > 1:
+        raise PenstockError(f"[{where}] has both {ways[0]} and {ways[1]}: keep one of them.")
+    for key in () if ways else controller:
+        if (way := meant_instead(key, _WAYS)) is not None:
+            raise PenstockError(f"The key {key!r} in [{where}] is unknown: did you mean {way!r}?")
+
+
 def load_scenario(path: Path) -> Scenario:
     """Read a scenario file."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise PenstockError(f"{path} cannot be read: {error.strerror}.") from None
+        raise PenstockError(f"{path} cannot be read ({error.strerror}): check its path.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PenstockError(f"{path.name} is no TOML file: {error}.") from None
-    folder = path.parent / _folder_in(table)
+    folder = absolute(path).parent / _folder_in(table)
     return scenario_of({"name": path.stem, **table}, folder)
 
 
@@ -220,8 +264,13 @@ def _folder_in(table: dict[str, Any]) -> str:
     return str(fit(folder, Annotated[Path, Such('".."')], Place("folder", Scenario.SECTION)))
 
 
-def scenario_of(table: Table, folder: Path) -> Scenario:
-    """Return the scenario that plain data describes."""
+def scenario_of(table: dict[str, Any], folder: Path) -> Scenario:
+    """Return the scenario that the user's own plain data describe; that of a trace is `consent.runnable`."""
+    if not isinstance(table, dict):
+        raise TypeError("A trace's scenario takes a consent to be built: see penstock.consent.")
     known = [item.name for item in fields(Scenario) if item.name != "folder"]
+    for key in (key for key in table if key not in known):
+        if homes := [f"[{name}]" for name, kind in _SECTIONS.items() if key in signature(kind).parameters]:
+            raise PenstockError(f"The key {key!r} of the scenario has its place in {' or '.join(homes)}.")
     refuse_unknown(table, known, "the scenario")
     return Scenario(**table, folder=folder)

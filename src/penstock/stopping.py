@@ -30,6 +30,8 @@ class Why(StrEnum):
     INPUTS = "inputs"
     """A run whose inputs are given came to the last of them."""
     CRASH = "crash"
+    WORKER = "worker"
+    """The process that searched came to an end by itself."""
     PROGRAM_STATES = "program states"
     """A program has more states than packets can be told apart in."""
     TIMERS = "timers"
@@ -76,6 +78,7 @@ class Why(StrEnum):
 _SENTENCES: Final = frozenset(
     {
         Why.UNTOLD,
+        Why.WORKER,
         Why.TIMERS,
         Why.SCOPE,
         Why.UNJUDGED,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from penstock.clean_text import json_text
 from penstock.errors import PenstockError
 from penstock.suggesting import hint
 from penstock.typed import Place, described, fit, hints_of
@@ -69,11 +69,11 @@ def _toml(value: Any) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return json.dumps(value).replace("\x7f", "\\u007f")
+    return json_text(value)
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name).replace("\x7f", "\\u007f")
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json_text(name)
 
 
 def plain(value: Any) -> Any:

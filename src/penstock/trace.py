@@ -7,6 +7,11 @@ trace of a violation.  The last line, `{"end": n}`, says how many lines there ar
 trace which was cut anywhere is known for it (those of version 1 had no such line).  The lines are text for
 people and tools alike; nothing in them is run or unpickled.
 
+A trace carries what it takes to look at it.  Its header has the network as it was drawn and, where the run
+begins after the switches have joined, how they did.  A step of a controller, or of another whose code would
+have to run, has the bytes of what was `said` (see `scene`).  The header also has a digest of every file of
+code that the run used, under our seal (see `consent`).
+
 A search's trace is written under another name and renamed when it is whole, so there are no half
 traces; a reader also takes one that was cut short and says so.  A fuzzing run's grows while it runs
 (`TraceWriter`).  It has more kinds of lines, all numbered together and with their moment, `at`, in
@@ -25,17 +30,22 @@ import json.encoder
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 from penstock import __version__
+from penstock.code_files import digest_code
 from penstock.controllers.origins import NOTES
 from penstock.errors import PenstockError
 from penstock.explain.explanation import Explanation
+from penstock.files import UnwritableError, absolute, make_folder, open_growing, write_whole
+from penstock.json_reading import LARGEST_NUMBER, LONGEST_LINE, parse_object, read_lines
 from penstock.report.story import sentences
+from penstock.scene import Said, Scene, said, said_in
+from penstock.sealing import seal
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint, Event, Port
 from penstock.world.frame import Frame
@@ -46,15 +56,17 @@ FORMAT: Final = "penstock-trace"
 VERSION: Final = 2
 _OLDEST: Final = 1
 """The oldest version that is still read."""
-LONGEST_LINE: Final = 4_000_000
-"""A line longer than this is not read: no step is that long, and a stranger's file may be."""
 MOST_TEXTS_KEPT: Final = 20_000
 """How many texts of messages a writer keeps before it begins anew."""
 MOST_KEPT: Final = 16_000_000
 """How many characters and bytes these, and what they are texts of, may have, about."""
 ECHO_KEPT: Final = 256
+JOINING: Final = "joining"
+"""Where a header's network tells how its switches joined."""
 _ECHO_TYPES: Final = (2, 3)
 _LONG_FRAME: Final = 2048
+_TRACE: Final = "The trace"
+"""What is written here, in a sentence that says that it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +90,8 @@ class Line:
     """The version of OpenFlow that these are in; 0 for a frame."""
     code: tuple[str, ...] = ()
     """Which lines of a program's code did this, as events (see `controllers.origins`)."""
+    said: tuple[Said, ...] = ()
+    """What was said by a component whose code it would take to say it again."""
 
     def differs_from(self, record: Record) -> bool:
         """Tell whether a step that was taken again did something else."""
@@ -158,11 +172,36 @@ class End:
     lines: int
 
 
+class Recorded(Mapping[str, Any]):
+    """The scenario of a trace, to be read; what builds a network takes none, for that runs what it names.
+
+    It becomes a `Scenario` by `consent.runnable`, with the consent of the user.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        self._table = dict(table)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._table[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __repr__(self) -> str:
+        return f"Recorded({self._table!r})"
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A run that was written down."""
 
     scenario: Mapping[str, Any]
+    """The scenario as it was recorded: always `Recorded`, so that nobody builds it by mistake."""
     folder: str
     lines: tuple[Line, ...]
     verdict: Verdict | None = None
@@ -171,6 +210,16 @@ class Trace:
     inputs: tuple[InputLine, ...] = ()
     logs: tuple[LogLine, ...] = ()
     findings: tuple[FindingLine, ...] = ()
+    joining: tuple[Line, ...] = ()
+    """How the switches joined before the first step, as far as it takes to have that happen again."""
+    network: object = None
+    """The network as the header tells it (see `scene.read_scene`)."""
+    code: Mapping[str, str] | None = None
+    """The digests of the code that the run used; older traces have none."""
+    seal: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scenario", Recorded(self.scenario))
 
 
 def line_of(number: int, record: Record, causes: tuple[int, ...] = (), told: tuple[str, ...] = ()) -> Line:
@@ -225,31 +274,66 @@ class Causality:
         return causes
 
 
-def lines_of(records: Sequence[Record]) -> Iterator[Line]:
-    """Yield the lines of a run, each with its causes."""
+def lines_of(records: Sequence[Record], scene: Scene | None = None) -> Iterator[Line]:
+    """Yield the lines of a run, each with its causes, and with what was said by the actors of a scene."""
     causality = Causality()
     for number, (record, told) in enumerate(zip(records, sentences(records), strict=True), 1):
         causes = causality.causes(number, record)
-        yield line_of(number, record, tuple(sorted(set(causes))), told)
+        line = line_of(number, record, tuple(sorted(set(causes))), told)
+        yield replace(line, said=_said(record, scene)) if scene is not None else line
+
+
+def _said(record: Record, scene: Scene) -> tuple[Said, ...]:
+    return said_in(record, scene.version) if record.node in scene.actors else ()
+
+
+def joining_lines(scene: Scene) -> Iterator[Line]:
+    """Yield how the switches joined, with no more than it takes to have that happen again."""
+    for number, record in enumerate(scene.joining, 1):
+        message = None if record.message is None else str(record.message)
+        yield Line(number, str(record.transition), record.node, message, said=_said(record, scene))
 
 
 def digest_of(scenario: Mapping[str, Any]) -> str:
     """Return what tells one scenario from another."""
-    return blake2b(json.dumps(scenario, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return blake2b(json.dumps(dict(scenario), sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def sealed_part(scenario: Mapping[str, Any], code: Mapping[str, str]) -> list[Any]:
+    """Return what of a trace is sealed: what would run, and with what in it."""
+    return [dict(scenario), dict(code)]
 
 
 def _header(
-    path: Path, scenario: Mapping[str, Any], folder: Path, details: Mapping[str, Any]
+    path: Path,
+    scenario: Mapping[str, Any],
+    folder: Path,
+    details: Mapping[str, Any],
+    scene: Scene | None,
 ) -> dict[str, Any]:
+    code = digest_code(scenario, folder)
     return {
         "format": FORMAT,
         "version": VERSION,
         "penstock": __version__,
         "scenario": scenario,
         "digest": digest_of(scenario),
-        "folder": os.path.relpath(folder.resolve(), path.parent.resolve()),
+        "folder": os.path.relpath(absolute(folder).resolve(), absolute(path).parent.resolve()),
+        "code": code,
+        "seal": seal(sealed_part(scenario, code)),
+        **({} if scene is None else _network(scene)),
         **details,
     }
+
+
+def _network(scene: Scene) -> dict[str, Any]:
+    """Return what a header tells of the network, as far as a header can be read that tells it."""
+    network = scene.as_json()
+    if len(json.dumps(network)) > LONGEST_LINE // 2:
+        return {}
+    joining = [_as_json(line) for line in joining_lines(scene)]
+    is_short = len(json.dumps(joining)) <= LONGEST_LINE // 4
+    return {"network": {**network, JOINING: joining if is_short else None}}
 
 
 def write_trace(
@@ -258,20 +342,60 @@ def write_trace(
     folder: Path,
     records: Sequence[Record],
     verdict: Verdict | None = None,
+    scene: Scene | None = None,
     **details: Any,
 ) -> Path:
-    """Write a whole trace, atomically."""
-    header = _header(path, scenario, folder, details)
-    unfinished = path.with_name(path.name + ".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with unfinished.open("w", encoding="utf-8") as file:
-        found: list[Mapping[str, Any]] = [header, *map(_as_json, lines_of(records))]
-        if verdict is not None:
-            found.append(_verdict_as_json(verdict))
-        for each in (*found, {"end": len(found)}):
-            print(json.dumps(each), file=file)
-    unfinished.replace(path)
+    """Write a whole trace, atomically; a `scene` is what makes it whole to those who look at it."""
+    found: list[Mapping[str, Any]] = [_header(path, scenario, folder, details, scene)]
+    found += map(_as_json, lines_of(records, scene))
+    if verdict is not None:
+        found.append(_verdict_as_json(verdict))
+    text = "".join(f"{json.dumps(each)}\n" for each in (*found, {"end": len(found)}))
+    make_folder(path.parent, _TRACE)
+    write_whole(path, text, _TRACE)
     return path
+
+
+class TraceFolder:
+    """Where an engine puts its traces.
+
+    A disk that has no room is no reason to lose what was found: why a trace is not there is kept as a
+    sentence, the first one, and the engine goes on.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.unwritten = ""
+        """Why nothing, or not all of it, is written down."""
+        if path is not None:
+            try:
+                make_folder(path, "Traces")
+            except UnwritableError as error:
+                self._note(error)
+
+    def write(
+        self,
+        name: str,
+        scenario: Mapping[str, Any],
+        folder: Path,
+        records: Sequence[Record],
+        verdict: Verdict | None = None,
+        scene: Scene | None = None,
+        **details: Any,
+    ) -> Path | None:
+        """Write a trace under a name; return where it is, if it is anywhere."""
+        if self._path is None or self.unwritten:
+            return None
+        try:
+            return write_trace(self._path / name, scenario, folder, records, verdict, scene, **details)
+        except UnwritableError as error:
+            self._note(error)
+            return None
+
+    def _note(self, error: UnwritableError) -> None:
+        if not error.is_for_want_of_room:
+            raise error
+        self.unwritten = str(error)
 
 
 def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
@@ -289,6 +413,8 @@ def _as_json(line: Line) -> dict[str, Any]:
     for name in ("sends", "events", "lost", "causes", "told", "code"):
         if getattr(line, name):
             found[name] = list(getattr(line, name))
+    if line.said:
+        found["said"] = [each.as_json() for each in line.said]
     return found
 
 
@@ -328,9 +454,20 @@ class TraceWriter:
     no more is told of whenever something is to be put into it, but not once more when it is closed.
     """
 
-    def __init__(self, path: Path, scenario: Mapping[str, Any], folder: Path, **details: Any) -> None:
+    def __init__(
+        self,
+        path: Path,
+        scenario: Mapping[str, Any],
+        folder: Path,
+        scene: Scene | None = None,
+        **details: Any,
+    ) -> None:
         self.path = path
-        self._lines: list[str] = [json.dumps(_header(path, scenario, folder, details)) + "\n"]
+        self._lines: list[str] = [json.dumps(_header(path, scenario, folder, details, scene)) + "\n"]
+        self._actors = frozenset() if scene is None else scene.actors
+        self._version = 0 if scene is None else scene.version
+        self._wires: dict[int, tuple[object, str]] = {}
+        """What messages of actors are written as, by identity."""
         self._heads: dict[tuple[Transition, str], str] = {}
         """What is written of transitions and who took them."""
         self._texts: dict[int, tuple[object, str]] = {}
@@ -345,16 +482,8 @@ class TraceWriter:
         self._count = 0
         """How many lines were."""
         self._failure: OSError | None = None
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("wb")
-        except OSError as error:
-            raise self._unwritable(error) from None
-
-    def _unwritable(self, error: OSError) -> PenstockError:
-        return PenstockError(
-            f"The trace cannot be written to {self.path}: {error.strerror}; make room, or write elsewhere."
-        )
+        make_folder(path.parent, _TRACE)
+        self._file = open_growing(path, _TRACE)
 
     def input(self, number: int, text: str, at: int) -> None:
         """Write what the fuzzer does."""
@@ -401,7 +530,20 @@ class TraceWriter:
             line += f', "causes": {_numbers(causes)}'
         if wire is not None:
             line += f', "wire": "{_written(wire, version).hex()}", "version": {version}'
+        elif node in self._actors and (sends or lost):
+            void = [flight for flight in lost if flight.channel.node == node]
+            if sends or void:
+                line += f', "said": [{", ".join(map(self._said, (*sends, *void)))}]'
         self._lines.append(line + "}\n")
+
+    def _said(self, flight: InFlight) -> str:
+        message = flight.message
+        kept = self._wires.get(id(message))
+        if kept is None or kept[0] is not message:
+            text = json.dumps(said(flight, self._version).as_json()[1:])[1:-1]
+            self._make_room(len(text))
+            kept = self._wires[id(message)] = (message, text)
+        return f"[{_quoted(str(flight.channel))}, {kept[1]}]"
 
     def _flights(self, flights: tuple[InFlight, ...]) -> str:
         found = []
@@ -445,9 +587,10 @@ class TraceWriter:
     def _make_room(self, more: int) -> None:
         """Forget all texts before they are too many or too long."""
         self._kept += more
-        if max(len(self._texts), len(self._events_known)) >= MOST_TEXTS_KEPT or self._kept > MOST_KEPT:
-            self._texts.clear()
-            self._events_known.clear()
+        kept = (self._texts, self._events_known, self._wires)
+        if max(map(len, kept)) >= MOST_TEXTS_KEPT or self._kept > MOST_KEPT:
+            for texts in kept:
+                texts.clear()
             self._kept = more
 
     def take_back(self) -> bool:
@@ -468,7 +611,7 @@ class TraceWriter:
             except OSError as error:
                 self._failure = error
         if self._failure is not None:
-            raise self._unwritable(self._failure)
+            raise UnwritableError(_TRACE, self.path, self._failure)
         self.size += len(data)
 
     def close(self) -> None:
@@ -494,17 +637,17 @@ CUT_SHORT: Final = "The trace was cut short: its end is missing."
 
 def read_trace(path: Path, *, warn: bool = True) -> Trace:
     """Read a trace, whoever it came from; one that was cut short is warned of."""
-    try:
-        with path.open(encoding="utf-8", errors="strict") as file:
-            trace = _read(path.name, iter(lambda: file.readline(LONGEST_LINE), ""))
-        if trace.cut_short and warn:
-            text = f"{path} was cut short: what came after its {len(trace.lines):,} steps is missing."
-            warnings.warn(text, TraceCutShort, stacklevel=2)
-        return trace
-    except OSError as error:
-        raise PenstockError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise PenstockError(f"{path.name} is no trace: it is not UTF-8 text.") from None
+    trace = _read(path.name, read_lines(path))
+    if trace.cut_short and warn:
+        steps = "1 step" if len(trace.lines) == 1 else f"{len(trace.lines):,} steps"
+        text = f"{path} was cut short: what came after its {steps} is missing."
+        warnings.warn(text, TraceCutShort, stacklevel=2)
+    return trace
+
+
+def read_header(path: Path) -> Trace:
+    """Read what a trace tells before its first step."""
+    return TraceReader(path.name, next(read_lines(path), "")).trace()
 
 
 def _read(name: str, texts: Iterator[str]) -> Trace:
@@ -533,7 +676,11 @@ class TraceReader:
         self._scenario, self._folder = found.get("scenario"), found.get("folder")
         if not isinstance(self._scenario, dict) or not isinstance(self._folder, str):
             raise PenstockError(f"{name} has no scenario in its first line: it cannot be used.")
-        known = {"format", "version", "penstock", "scenario", "digest", "folder"}
+        self._network, self._code, self._seal = found.get("network"), found.get("code"), found.get("seal", "")
+        if not _are_digests(self._code) or not isinstance(self._seal, str):
+            raise PenstockError(f"{name} does not tell its code as it should: the trace is damaged.")
+        self._joining = tuple(_joining(name, self._network))
+        known = {"format", "version", "penstock", "scenario", "digest", "folder", "network", "code", "seal"}
         self._details = {key: value for key, value in found.items() if key not in known}
         self._lines: list[Line] = []
         self._inputs: list[InputLine] = []
@@ -592,17 +739,31 @@ class TraceReader:
             tuple(self._inputs),
             tuple(self._logs),
             tuple(self._findings),
+            self._joining,
+            self._network,
+            self._code,
+            self._seal,
         )
+
+
+def _are_digests(found: object) -> bool:
+    """Tell whether that can be the digests of code, or there are none."""
+    if found is None:
+        return True
+    return isinstance(found, dict) and all(isinstance(digest, str) for digest in found.values())
 
 
 def _object(name: str, number: int, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise PenstockError(f"Line {number} of {name} is no JSON object: the trace is damaged.")
-    return found
+        return parse_object(text)
+    except ValueError as error:
+        if number == 1:
+            raise PenstockError(
+                f"{name} is no trace, or cut within its first line: give a .jsonl file that penstock wrote."
+            ) from None
+        raise PenstockError(
+            f"Line {number} of {name} is no JSON object, since {error}: the trace is damaged."
+        ) from None
 
 
 class Fields:
@@ -629,7 +790,7 @@ class Fields:
     def number(self, key: str) -> int:
         """Return a field that is a whole number from 0 up."""
         value = self.found.get(key)
-        if type(value) is not int or value < 0:
+        if type(value) is not int or not 0 <= value < LARGEST_NUMBER:
             raise self.damaged("has no step number" if key == "step" else f"has no number {key!r}")
         return value
 
@@ -689,4 +850,29 @@ def _line(fields: Fields) -> Line:
         fields.octets("wire") if has_wire else None,
         fields.number("version") if has_wire else None,
         fields.texts("code"),
+        _said_in(fields),
     )
+
+
+def _joining(name: str, network: object) -> Iterator[Line]:
+    """Yield how the switches joined, if a header tells it."""
+    given = network.get(JOINING, []) if isinstance(network, dict) else []
+    for each in given if isinstance(given, list) else ():
+        yield _line(Fields(name, 1, each if isinstance(each, dict) else {}))
+
+
+def _said_in(fields: Fields) -> tuple[Said, ...]:
+    found = fields.found.get("said", [])
+    if not isinstance(found, list):
+        raise fields.damaged("has no list of messages 'said'")
+    return tuple(_one_said(fields, each) for each in found)
+
+
+def _one_said(fields: Fields, given: object) -> Said:
+    match given:
+        case [str() as channel, int() as version, str() | None as octets, str() as tag]:
+            try:
+                return Said(channel, version, None if octets is None else bytes.fromhex(octets), tag)
+            except ValueError:
+                pass
+    raise fields.damaged("has a message that is not written as bytes in hex")

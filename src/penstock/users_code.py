@@ -1,17 +1,42 @@
-"""Running code of the user's: whatever it raises is told in one sentence with its file and line."""
+"""Running code of the user's: whatever it raises is told in one sentence with its file and line.
+
+While a stranger's file is looked at, none is to run: `nothing_runs` bars every way by which code is loaded or
+started (`bar_while_looking`), whatever led there.
+"""
 
 from __future__ import annotations
 
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from penstock.errors import PenstockError
-from penstock.results import nearest
+from penstock.files import nearest
 
 T = TypeVar("T")
+
+_looking: ContextVar[bool] = ContextVar("looking", default=False)
+
+
+@contextmanager
+def nothing_runs() -> Iterator[None]:
+    """Let no code of the user's be loaded or started inside this block."""
+    before = _looking.set(True)
+    try:
+        yield
+    finally:
+        _looking.reset(before)
+
+
+def bar_while_looking(what: str) -> None:
+    """Refuse to load or start something while a file is only looked at."""
+    if _looking.get():
+        raise PenstockError(f"{what} is not run, since the trace is only looked at.")
+
 
 _HERE: Final = Path(__file__).resolve().parent
 _LIBRARIES: Final = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
@@ -29,9 +54,19 @@ def run_users(what: str, function: Callable[..., T], *arguments: Any, **options:
 
 def explained(error: BaseException) -> str:
     """Return an exception as a phrase: its kind, what it says, and the file and line it came from."""
-    said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split()).rstrip(".")
     where = place_of(error)
-    return f"{type(error).__name__}{f': {said}' if said else ''}{f' at {where}' if where else ''}"
+    return f"{kind_and_words(error)}{f' at {where}' if where else ''}"
+
+
+def kind_and_words(error: BaseException) -> str:
+    """Return an exception's kind and what it says, in one line: `KeyError: 7`, or `AssertionError` alone."""
+    try:
+        said = str(error.msg if isinstance(error, SyntaxError) else error)
+    except Exception:
+        # A user's exception may fail to tell itself.
+        said = ""
+    said = " ".join(said.split()).rstrip(".")
+    return f"{type(error).__name__}{f': {said}' if said else ''}"
 
 
 def place_of(error: BaseException) -> str:

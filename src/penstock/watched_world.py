@@ -68,9 +68,14 @@ class WatchedWorld:
         """Have a component do something."""
         self.take(action)
 
-    def rest(self) -> bool:
-        """Let everything happen but what hosts would begin, then judge; tell whether it came to rest."""
-        for _ in range(MOST_STEPS_TO_REST):
+    def rest(self, most: int = MOST_STEPS_TO_REST, watched: str = "") -> bool:
+        """Let everything happen but what hosts would begin, then judge; tell whether it came to rest.
+
+        That ends after so many steps, and as soon as a property that is `watched` is broken.
+        """
+        for _ in range(most):
+            if watched in self.watch.broken:
+                return False
             turn = next(self.pending(), None)
             if turn is None:
                 self.watch.at_rest(states_of(self.world))

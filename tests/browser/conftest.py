@@ -21,6 +21,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, 
 from report_reading import OpenReport
 
 from penstock.cli.main import commands
+from penstock.consent import consent_to
+from penstock.minimize.script import trace_file
 from penstock.report.document import report_on
 from penstock.report.page import render
 from required_tools import find_tool
@@ -83,6 +85,11 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory, ryu_sources: Path) -> Path:
     return folder / "host_moves-1"
 
 
+def whole_report(path: Path) -> dict[str, Any]:
+    """Return the report on a run of our own, with what its controller knew."""
+    return report_on(path, consent_to(trace_file(path))).as_json()
+
+
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory, fuzzed: Path) -> dict[str, dict[str, Any]]:
     """One document of each engine, made by running it."""
@@ -90,10 +97,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory, fuzzed: Path) -> dict[str,
     penstock("check", EXAMPLES / "nice" / "bug_01.toml", "-o", folder)
     penstock("verify", EXAMPLES / "mocs" / "bug_nesting.toml", "-o", folder)
     found = {
-        "check": report_on(folder / "bug_01-1.jsonl").as_json(),
-        "verify": report_on(folder / "bug_nesting-1.jsonl").as_json(),
-        "fuzz": report_on(fuzzed).as_json(),
+        "check": whole_report(folder / "bug_01-1.jsonl"),
+        "verify": whole_report(folder / "bug_nesting-1.jsonl"),
+        "fuzz": whole_report(fuzzed),
     }
     run = shutil.copytree(fuzzed, folder / fuzzed.name)
     penstock("minimize", run)
-    return {**found, "minimised": report_on(run / "minimal").as_json()}
+    return {**found, "minimised": whole_report(run / "minimal")}

@@ -145,7 +145,7 @@ def test_a_replay_that_differs_says_where(folder: Path) -> None:
     penstock(folder, "check", "loop.toml", status=1)
     fixed = SWITCH.replace("self.packet_out(switch, message, FLOOD)", "pass")
     (folder / "hub.py").write_text(fixed)
-    printed = penstock(folder, "replay", "penstock-traces/loop-1.jsonl", status=3)
+    printed = penstock(folder, "replay", "penstock-traces/loop-1.jsonl", "--trust", status=3)
     assert "The replay differs from the trace at step 3" in printed
 
 
@@ -349,10 +349,10 @@ def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"", "is no JSON object"),
-        (b"hello\n", "is no JSON object"),
+        (b"", "is no trace, or cut within its first line"),
+        (b"hello\n", "is no trace, or cut"),
         (b"\xff\xfe", "is not UTF-8 text"),
-        (b"[" * 100_000, "is no JSON object"),
+        (b"[" * 100_000, "is no trace, or cut"),
         (b'{"format": "other"}\n', "its first line does not say"),
         (b'{"format": "penstock-trace", "version": 9}\n', "this Penstock reads 1"),
         (b'{"format": "penstock-trace", "version": 1}\n', "no scenario in its first line"),
@@ -367,6 +367,32 @@ def test_a_stranger_s_file_is_refused_in_one_sentence(folder: Path, text: bytes,
     printed = penstock(folder, "show", "strange.jsonl", status=2)
     assert sentence in printed
     assert len(printed.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (("check",), "Missing argument 'SCENARIO': see penstock check --help."),
+        (
+            ("export",),
+            "Missing argument 'FORMAT'. Choose from: pcap, shiviz, dot, mermaid, itf, junit, sarif: see ",
+        ),
+        (("doctor", "x"), "Got unexpected extra argument (x): see penstock doctor --help."),
+        (("check", "loop.toml", "--ping", "h1,h1"), "--ping 'h1,h1' names no two hosts: write it as h1,h2."),
+        (("show", "."), "There is no trace.jsonl in .: give a trace, or the folder of a run."),
+    ],
+    ids=str,
+)
+def test_a_wrong_command_line_is_told_in_one_line_with_the_way_on(
+    folder: Path, command: tuple[str, ...], sentence: str
+) -> None:
+    printed = penstock(folder, *command, status=2)
+    assert printed.startswith(f"penstock: {sentence}")
+    assert len(printed.strip().splitlines()) == 1
+
+
+def test_without_a_command_all_of_them_are_listed(folder: Path) -> None:
+    assert penstock(folder, status=2).startswith("Usage: penstock ")
 
 
 def test_control_characters_of_a_stranger_s_trace_do_not_reach_the_terminal(folder: Path) -> None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from penstock.cli.main import commands
 from penstock.errors import PenstockError
+from penstock.worker.supervision import Supervised
 
 ALL = commands.list_commands(click.Context(commands))
 
@@ -55,7 +56,7 @@ ENGINES = {
     "walk": "penstock.check.walk",
     "packets": "penstock.packets.list_packets",
     "step": "penstock.cli.stepping.step_through",
-    "verify": "penstock.cli.verifying.prove",
+    "verify": "penstock.verify.proof.prove",
     "fuzz": "penstock.cli.fuzzing.run_fuzz",
 }
 
@@ -89,12 +90,22 @@ def given_to_the_engine(
     handed: list[Any] = []
 
     def engine(*arguments: Any, **options: Any) -> None:
-        options.pop("progress", None)
+        for name in ("progress", "found"):
+            options.pop(name, None)
         handed.append(([_seen(each) for each in arguments], options))
         raise Reached
 
+    def here(job: Callable[[Callable[[object], None]], Any], **_options: Any) -> Supervised:
+        """Do a worker's job in this process, where it can be seen what comes of it."""
+        return Supervised(job(lambda _: None))
+
     with monkeypatch.context() as patched:
         patched.setattr(ENGINES[name], engine)
+        for module in ("engines", "commands"):
+            patched.setattr(f"penstock.worker.{module}.supervise", here)
+        for stream in ("stdout", "stderr"):
+            # A worker has streams of its own in their place.
+            patched.setattr(sys, stream, getattr(sys, stream))
         patched.chdir(folder)
         with pytest.raises(Reached):
             commands.main([name, "hub.toml", *words], standalone_mode=False)
@@ -124,6 +135,10 @@ def test_every_option_reaches_the_engine(
     if (name, option) == ("step", "--at"):
         with pytest.raises(PenstockError, match="3"):
             given_to_the_engine(name, ["--at", "3"], folder, monkeypatch)
+        return
+    if (name, option) == ("step", "--trust"):
+        with pytest.raises(PenstockError, match="is no trace, so there is nothing to trust"):
+            given_to_the_engine(name, ["--trust"], folder, monkeypatch)
         return
     (wanted,) = [each for each in options_of(name) if each.opts[0] == option]
     words = [option] if wanted.is_flag else [option, SAMPLES[option]]

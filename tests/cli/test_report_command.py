@@ -44,8 +44,8 @@ def test_a_page_is_written_beside_the_trace_and_told_in_one_line(trace: Path) ->
 
 def test_a_file_can_be_named_in_a_folder_that_is_not_there_yet(trace: Path, tmp_path: Path) -> None:
     page = tmp_path / "out" / "mine.html"
-    assert report(trace, "-o", page, "--no-run").exit_code == 0
-    assert "States are not shown, since nothing was to be run." in page.read_text(encoding="utf-8")
+    assert report(trace, "-o", page, "--no-states").exit_code == 0
+    assert "States are not shown, since they were not wanted." in page.read_text(encoding="utf-8")
 
 
 def test_the_report_is_printed_as_data(trace: Path, tmp_path: Path) -> None:
@@ -70,6 +70,8 @@ def test_without_running_no_app_is_loaded(trace: Path, tmp_path: Path) -> None:
         assert report(copy, "--no-run").exit_code == 0
         assert not (tmp_path / "loaded").exists()
         assert report(copy).exit_code == 0
+        assert not (tmp_path / "loaded").exists()
+        assert report(copy, "--run").exit_code == 0
         assert (tmp_path / "loaded").exists()
     finally:
         os.chdir(before)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
 from penstock.controllers.native import Controller, NativeController
+from penstock.controllers.osken.determinism import Surroundings
+from penstock.controllers.osken.hub import Hub, use
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, EchoRequest, Hello, PacketIn, PacketInReason
 from penstock.world.component import Event, Step
@@ -88,3 +91,28 @@ def test_a_packet_that_comes_before_the_switch_has_joined_goes_unheard():
     after = controller.act(first, "join s2").state
     assert controller.receive(after, "s1", named).state == after
     assert controller.receive(after, "s2", named).state != after
+
+
+class Waiting(Controller):
+    """Waits for a thread of its own, or for nobody."""
+
+    def __init__(self) -> None:
+        self.told = threading.Event()
+        self.found: list[object] = []
+
+    def packet_in(self, switch: str, message: PacketIn) -> None:
+        self.found.append(self.told.wait(5))
+        worker = threading.Thread(target=self.told.set)
+        worker.start()
+        worker.join()
+        self.found.append(self.told.wait())
+
+
+def test_a_handler_that_waits_lets_threads_run_and_time_pass():
+    program, surroundings = Waiting, Surroundings(Hub(), 20)
+    use(surroundings.hub)
+    with surroundings.around(b"", loading=True):
+        made = program()
+    controller = NativeController(made, ("s1",), surroundings=surroundings)
+    step = received(controller, joined(controller), PACKET)
+    assert (made.found, step.events) == ([False, True], ())

@@ -28,8 +28,25 @@ def test_no_app_and_the_same_app_twice(tmp_path: Path):
     assert refusal(app, app) == f"The app {app!r} is named twice: name each app once."
 
 
+def test_two_apps_whose_classes_have_one_name(tmp_path: Path):
+    one = write_app(tmp_path, "pass")
+    other = tmp_path / "other.py"
+    other.write_text(Path(one).read_text())
+    assert refusal(one, str(other)) == (
+        f"{one} and {other} both have a class LittleApp, by which os-ken knows an app: rename one of them."
+    )
+
+
 def test_a_file_that_is_not_there():
     assert refusal("nowhere/app.py") == "There is no file nowhere/app.py: check the path of the app."
+
+
+def test_a_folder_and_a_file_that_is_not_python(tmp_path: Path):
+    assert refusal(f"{tmp_path}/") == f"{tmp_path}/ is a folder: check the path of the app."
+    trace = tmp_path / "some.jsonl"
+    trace.write_text("{}\n")
+    for name in (str(trace), ".", "s.toml x", ""):
+        assert refusal(name) == f"{name} is no Python file: name the app's, as in app.py, or its module."
 
 
 @pytest.mark.parametrize("name", ["no_such_module", "os_ken.no_such_module", "os_ken.lib.no.such"])

@@ -7,9 +7,11 @@ import functools
 import itertools
 import logging
 import random
+import sys
 import threading
 import time
 from pathlib import Path
+from textwrap import dedent
 
 from osken_lab import control, handle, joined, lines, network_of, write_app
 
@@ -206,3 +208,43 @@ def test_link_discovery_finds_the_links(tmp_path: Path):
         world.advance(100)
         world.run()
     assert sorted(found) == ["1 2 2 2", "2 2 1 2"]
+
+
+def test_chance_from_the_system_is_the_same_again(tmp_path: Path):
+    controller = control(write_app(tmp_path, "print(os.getrandom(4))", before="import os"))
+    assert lines(handle(controller, b"a").events) == lines(handle(controller, b"a").events)
+
+
+def test_what_a_library_draws_when_it_is_imported_is_not_the_programs_chance(tmp_path: Path):
+    # Imported for the first time, it makes a key for its child processes.
+    known = {name: module for name, module in sys.modules.items() if name.startswith("multiprocessing")}
+    for name in known:
+        del sys.modules[name]
+    try:
+        drawing = control(write_app(tmp_path, "pass", before="import multiprocessing.process"))
+    finally:
+        sys.modules.update(known)
+    assert drawing.reservations() == ()
+    own = control(
+        write_app(tmp_path, "pass", name="own_draw", before="import random\nD = random.randrange(3)")
+    )
+    assert "draws from random" in str(own.reservations())
+
+
+def test_the_time_of_a_log_record_is_the_clock_to_who_looks_at_it(tmp_path: Path):
+    handler = """
+        import logging
+        class Keeping(logging.Handler):
+            def emit(self, record): self.kept = {}
+        KEEPING = Keeping()
+        logging.getLogger("kept").addHandler(KEEPING)
+        """
+    told = []
+    for name, kept in (("by_message", "record.msg"), ("by_time", "record.created")):
+        app = write_app(
+            tmp_path, 'logging.getLogger("kept").warning("x")', name, dedent(handler).format(kept)
+        )
+        controller = control(app)
+        handle(controller, b"a")
+        told.append("reads the clock" in str(controller.reservations()))
+    assert told == [False, True]

@@ -8,7 +8,12 @@ import copy
 import datetime
 import functools
 import itertools
+import math
+import operator
 import random
+import re
+import struct
+import sys
 import weakref
 from typing import Any, NamedTuple
 
@@ -17,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.controllers.snapshot import Heap, Walk, take
+from penstock.errors import PenstockError
 
 
 class Thing:
@@ -114,6 +120,29 @@ def remembering(item: Any, past: list[Any] = []) -> None:  # noqa: B006
 )
 def test_containers_are_put_back(value: Any, change: Any):
     assert put_back(value, change)
+
+
+def nested(depth: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(depth):
+        inner = [inner]
+    return inner
+
+
+def test_what_is_deeper_than_functions_may_call_themselves_is_saved_too():
+    thing = Thing(deep=nested(5_000))
+    limit = sys.getrecursionlimit()
+    before = take([thing])
+    thing.deep = []
+    assert take([thing]) != before
+    before.restore()
+    assert len(thing.deep) == 1 and take([thing]) == before
+    assert sys.getrecursionlimit() == limit
+
+
+def test_what_is_far_too_deep_is_one_sentence():
+    with pytest.raises(PenstockError, match="too deeply inside each other to be saved"):
+        take([Thing(deep=nested(200_000))])
 
 
 def test_objects_are_put_back_with_attributes_slots_and_contents():
@@ -324,3 +353,72 @@ def test_any_graph_is_put_back_after_any_changes(graph: Any, chance: random.Rand
         assert Heap([graph], ordered=ordered).take() == snapshot
     for (one, content), (other, other_content) in itertools.combinations(states, 2):
         assert (one == other) == (content == other_content) or not ordered
+
+
+def _one(value: object = 1) -> object:
+    return value
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda: 1, lambda: 2),
+        (lambda n=1: n, lambda n=2: n),
+        (eval("lambda: 1"), eval("lambda: 2")),
+        (math.pow, operator.pow),
+        (re.compile("a"), re.compile("b")),
+        (re.compile("a"), re.compile("a", re.IGNORECASE)),
+        (struct.Struct("H"), struct.Struct("I")),
+        (property(lambda _: 1), property(lambda _: 2)),
+        (staticmethod(len), staticmethod(abs)),
+        (functools.partial(_one, 1).func, functools.partial(_one, 1)),
+    ],
+)
+def test_things_of_one_name_are_told_apart(one: object, other: object):
+    assert take([Thing(held=one)]) != take([Thing(held=other)])
+
+
+def test_functions_of_one_line_are_told_apart_and_each_is_itself():
+    several = [[lambda: 1, lambda: 2][place] for place in (0, 1, 0)]
+    first, second, again = (take([Thing(held=function)]) for function in several)
+    assert first == again != second
+
+
+def test_an_object_is_given_back_the_class_that_it_had():
+    class Open:
+        pass
+
+    class Closed:
+        pass
+
+    door: Any = Closed()
+    heap = Heap([Thing(door=door)])
+    closed = heap.take()
+    door.__class__ = Open
+    assert heap.take() != closed
+    heap.enter(closed)
+    assert type(door) is Closed
+    assert heap.take() == closed
+
+
+def test_the_code_and_the_names_of_a_function_are_put_back():
+    def answer() -> int:
+        return 1
+
+    def other() -> int:
+        return 2
+
+    heap = Heap([answer])
+    before = heap.take()
+    answer.__code__, answer.__name__ = other.__code__, "changed"
+    assert heap.take() != before
+    heap.enter(before)
+    assert (answer(), answer.__name__) == (1, "answer")
+
+
+def test_what_only_a_weak_reference_leads_to_is_not_seen_for_certain():
+    kept, given_up = Thing(), Thing()
+    holder = Thing(kept=kept, weak=[weakref.ref(kept), weakref.ref(kept)])
+    assert not Heap([holder], own={__name__}).take().opaque
+    holder.weak.append(weakref.ref(given_up))
+    assert Heap([holder], own={__name__}).take().opaque == {f"{__name__}.Thing"}

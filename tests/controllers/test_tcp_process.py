@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from disk_lab import file_limit
 from penstock.controllers.tcp import ports
 from penstock.controllers.tcp.process import ControllerProcess, Program
 from penstock.errors import PenstockError
@@ -170,14 +171,24 @@ def test_python_is_the_one_that_has_penstock(tmp_path: Path, monkeypatch: pytest
 
 def test_a_log_that_is_full_is_told_of_and_keeps_nobody_from_going_on(tmp_path: Path) -> None:
     log = tmp_path / "c0.log"
-    log.symlink_to("/dev/full")
     program = script(tmp_path, SERVES)
     lines: list[str] = []
-    with nothing_left(program):
+    with file_limit(0), nothing_left(program):
         process = started(program, log=log, on_line=lines.append)
     assert process.ended == -signal.SIGTERM
-    assert lines == [f"The log cannot be written to {log}: No space left on device.", lines[1]]
+    full = f"The log cannot be written to {log}: File too large; make room, or write elsewhere."
+    assert lines == [full, lines[1]]
     assert lines[1] == f"ready on {program.port}"
+
+
+def test_what_steers_terminals_is_spelt_out_in_the_log(tmp_path: Path) -> None:
+    said = r"    sys.stdout.buffer.write(b'\x1b[2J\xff \xe2\x80\xae\n'); sys.stdout.flush()"
+    program = script(tmp_path, "    import sys\n" + said + SERVES)
+    with nothing_left(program):
+        started(program, log=tmp_path / "c0.log")
+    text = (tmp_path / "c0.log").read_text()
+    assert r"\x1b[2J\xff" in text and r"\u202e" in text
+    assert all(c in "\n\t" or c.isprintable() for c in text)
 
 
 def test_a_log_that_cannot_be_begun_is_one_sentence(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -13,12 +14,15 @@ from penstock.controllers import origins
 from penstock.explain.explanation import Code, Explanation, Needed
 from penstock.report.story import LONG, tell
 from penstock.scenario import Scenario
+from penstock.world.switch import budgets
 
 BEFORE = """
 from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Group, Output, SetField
 from penstock.openflow.match import Match
-from penstock.openflow.messages import NO_BUFFER, PacketOut, PortNo
+from penstock.openflow.messages import (
+    NO_BUFFER, Bucket, FlowCommand, FlowMod, GroupCommand, GroupMod, GroupType, PacketOut, PortNo
+)
 
 
 class App(Controller):
@@ -52,7 +56,7 @@ def line_of(folder: Path, text: str) -> int:
     [
         ("(Output(message.in_port),)", "output:1 is the port that it came in by, which is ignored: "),
         ("(Output(9),)", "there is no port 9"),
-        ("(Group(7),)", "it refused that with action-bad-out-group"),
+        ("(Group(7),)", "it refused that with action-bad-out-group (there is no group 7)"),
         ('(SetField("eth_dst", 7),)', "its actions change it, and none outputs it"),
     ],
 )
@@ -71,6 +75,53 @@ def test_what_a_packet_out_does_in_vain_is_named(tmp_path: Path, actions: str, w
     assert [str(code.places[0]) for code in explanation.code] == [
         f"app.py:{line_of(tmp_path, 'self.packet_out')}"
     ]
+
+
+TWICE_EACH = """
+        def switch_join(self, switch):
+            for number in range(1, 41):
+                inner = (Bucket((Group(number - 1),)),) * 2 if number > 1 else (Bucket(()),)
+                self.send(switch, GroupMod(GroupCommand.ADD, GroupType.ALL, number, inner))
+            self.install(switch, Match(), {actions}, priority=0)
+        def packet_in(self, switch, message):
+            self.packet_out(switch, message, (Output(2), Group(40)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "budget", "codes"),
+    [
+        (
+            TWICE_EACH.format(actions="(Output(2), Group(40))"),
+            budgets.BUCKETS,
+            {"self.install": "sent that rule", "GroupMod(GroupCommand": "sent group 40"},
+        ),
+        (
+            TWICE_EACH.format(actions="(Output(PortNo.CONTROLLER, 65535),)"),
+            budgets.BUCKETS,
+            {"self.packet_out": "sent that", "GroupMod(GroupCommand": "sent group 40"},
+        ),
+        (
+            """
+            def switch_join(self, switch):
+                self.install(switch, Match(), (Output(PortNo.TABLE), Output(2)), priority=0)
+            """,
+            budgets.DEPTH,
+            {"self.install": "sent that rule"},
+        ),
+    ],
+)
+def test_a_budget_of_the_switch_that_a_packet_is_over_is_named(
+    tmp_path: Path, body: str, budget: budgets.Budget, codes: dict[str, str]
+) -> None:
+    finding = found(tmp_path, body, openflow="1.3")
+    assert finding.message.startswith("h1#1 (")
+    assert f"never reached h2: s1 dropped it as it came in on port 1, because {budget}" in finding.message
+    assert f"did not send h1#1 on: {budget}" in finding.explanation.why
+    assert {str(code.places[0]): code.did for code in finding.explanation.code} == {
+        f"app.py:{line_of(tmp_path, text)}": did for text, did in codes.items()
+    }
+    assert any(f"dropped: {budget}" in line for line in tell(finding.records))
 
 
 def test_a_packet_out_with_neither_data_nor_buffer_is_named(tmp_path: Path) -> None:
@@ -285,6 +336,106 @@ def test_what_became_of_a_message_is_told_with_who_sent_it(tmp_path: Path) -> No
     assert str(explanation.code[0].places[0]) == f"app.py:{line_of(tmp_path, '# empty')}"
 
 
+def test_what_is_wrong_with_a_match_is_told_by_its_prerequisite(tmp_path: Path) -> None:
+    match = "p.OFPMatch(eth_type=0x0800, tcp_dst=80)"
+    explanation = osken(tmp_path, f"dp.send_msg(p.OFPFlowMod(datapath=dp, match={match}))").explanation
+    assert explanation.why.endswith(
+        "sent only a FlowMod to s1; s1 refused that: match-bad-prereq (tcp_dst needs ip_proto=6 in the match)"
+    )
+
+
+def test_a_controller_that_answers_with_rules_alone_is_told_what_they_are_for(tmp_path: Path) -> None:
+    body = "dp.send_msg(p.OFPFlowMod(datapath=dp, match=p.OFPMatch(in_port=2)))"
+    why = osken(tmp_path, body).explanation.why
+    assert why.endswith(
+        "sent only a FlowMod to s1; a FlowMod without a buffer is for packets to come, and sends none on"
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "waits"),
+    [
+        ("threading.Lock()", "self.acquire(); self.acquire()"),
+        ("queue.Queue()", "self.get()"),
+        ("threading.Event()", "self.wait()"),
+        ("threading.Condition()", "self.acquire(); self.wait()"),
+        ("hub.Event()", "self.wait()"),
+        ("hub.Queue()", "self.get()"),
+        ("hub.Semaphore(0)", "self.acquire()"),
+    ],
+    ids=lambda text: text.partition("(")[0],
+)
+def test_a_handler_that_waits_for_ever_is_told_with_its_line(tmp_path: Path, made: str, waits: str) -> None:
+    body = (
+        "import queue, threading; from os_ken.lib import hub\n"
+        f"        self.thing = {made}\n"
+        "        self.wait()\n\n"
+        "    def wait(self):\n"
+        f"        {waits.replace('self.', 'self.thing.')}  # here"
+    )
+    finding = osken(tmp_path, body, properties=["ControllerHang"])
+    assert "threading." not in finding.message and "app.wait waits for ever" in finding.message
+    (code,) = finding.explanation.code
+    handler = f"called by packet_in at app.py:{line_of(tmp_path, 'self.wait()')}"
+    assert str(code) == (f"app.py:{line_of(tmp_path, '# here')} in wait ({handler}) does not come to an end.")
+
+
+def test_an_exception_without_words_is_told_by_its_kind(tmp_path: Path) -> None:
+    finding = osken(tmp_path, "assert False")
+    assert finding.message.startswith("c0 raised AssertionError, while it handled ")
+    assert str(finding.explanation.code[0]).endswith(" raised AssertionError.")
+
+
+def test_a_rule_that_hides_another_is_told_with_it(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match.of(in_port=1, eth_dst=2), (Output(2),), priority=5)
+            self.install(switch, Match.of(in_port=1, eth_dst=9), (Output(2),), priority=6)
+            self.install(switch, Match.of(in_port=1), (Output(7),), priority=10)
+        """,
+    )
+    assert finding.explanation.why.endswith(
+        "there is no port 7; it hides priority=5 in_port=1,eth_dst=00:00:00:00:00:02 -> output:2 "
+        "(added before step 1), which matches too, at a lower priority"
+    )
+
+
+def test_who_removed_a_rule_that_is_missed_is_told(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match.of(in_port=1), (Output(2),), priority=5)
+            self.send(switch, FlowMod(FlowCommand.DELETE, Match()))  # all
+        """,
+    )
+    assert finding.explanation.why.endswith(
+        "(the rule priority=5 in_port=1 -> output:2 was removed before step 1 by FlowMod(delete any))"
+    )
+    (code,) = finding.explanation.code
+    assert code.places[0].line == line_of(tmp_path, "# all")
+
+
+def test_what_it_takes_is_told_where_a_flood_goes_round_for_ever(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match(), FLOOD, priority=1)
+            if switch == "s3":
+                self.install(switch, Match.of(in_port=1), (Output(1),), priority=5)
+        """,
+        topology="ring,3",
+        hosts={"h1": {"kind": "client", "to": "h2"}, "h3": {"kind": "client", "to": "h2"}},
+        properties=["NoBlackHoles"],
+    )
+    assert "output:1 is the port that it came in by" in finding.explanation.why
+    told = list(finding.explanation.lines("NoBlackHoles"))
+    assert told[-1] == "Needed: nothing but step 1 (h3 sends h3#1)."
+
+
 def test_a_crash_while_switches_join_is_told_with_its_line(tmp_path: Path) -> None:
     app = OSKEN.replace("dp = ev.msg.datapath\n        o, p", "{}[1]  # here\n        o, p").replace(
         "BODY", "pass"
@@ -336,3 +487,49 @@ def test_what_is_enough_is_told_where_no_single_event_is_needed(tmp_path: Path) 
     assert list(replace(several, untried=True).lines("P")) == [
         "Needed: nothing but step 1 (h1 sends), step 3 (h2 sends). (Not all was tried.)"
     ]
+
+
+def test_a_handler_that_another_app_will_notify_does_not_hang(tmp_path: Path) -> None:
+    (tmp_path / "shared_flag.py").write_text("import threading\n\nFLAG = threading.Event()\n")
+    osken_app = f"import shared_flag{OSKEN}"
+    waiter = osken_app.replace("BODY", "shared_flag.FLAG.wait()")
+    later = "self.met = getattr(self, 'met', 0) + 1\n        self.met == 2 and shared_flag.FLAG.set()"
+    setter = osken_app.replace("BODY", later)
+    (tmp_path / "waiter.py").write_text(waiter)
+    (tmp_path / "setter.py").write_text(setter.replace("class App", "class Setter"))
+    scenario = Scenario(
+        folder=tmp_path,
+        controller={"apps": ["waiter.py", "setter.py"]},
+        hosts={"h1": {"kind": "client", "to": "h2", "count": 2}, "h2": {"kind": "server"}},
+        properties=["ControllerHang"],
+    )
+    assert not check(scenario).findings
+
+
+def test_a_handler_that_still_sleeps_at_the_end_is_told_with_its_line(tmp_path: Path) -> None:
+    body = "from os_ken.lib import hub\n        while not self.known:\n            hub.sleep(1)  # here"
+    app = OSKEN.replace("BODY", body).replace("    @set", "    known = False\n\n    @set", 1)
+    (tmp_path / "app.py").write_text(app)
+    report = check(Scenario(folder=tmp_path, controller={"apps": ["app.py"]}, hosts=CLIENTS))
+    line = line_of(tmp_path, "# here")
+    told = f"the program was still in packet_in, app.py:{line}: hub.sleep(1)"
+    assert any(str(reason).startswith(told) for reason in report.verdict.reasons)
+
+
+def test_a_port_that_is_down_is_told_with_the_event_that_cut_it_off_and_no_other(tmp_path: Path) -> None:
+    finding = found(
+        tmp_path,
+        """
+        def switch_join(self, switch):
+            self.install(switch, Match.of(in_port=1), (Output(2),), priority=5)
+            self.install(switch, Match.of(in_port=2), (Output(1),), priority=5)
+        """,
+        topology="single,3",
+        hosts={
+            "h1": {"kind": "client", "to": "h2"},
+            "h2": {"kind": "server", "mobility": {"places": ["s1:4"], "carrier": True}},
+            "h3": {"kind": "server", "mobility": {"places": ["s1:5"], "carrier": True}},
+        },
+        properties=["NoBlackHoles"],
+    )
+    assert re.search(r"port 2 .* since step \d+ \(h2 moves to s1:4\)", finding.explanation.why)

@@ -8,6 +8,7 @@ from flow_lab import Lab, out
 from penstock.errors import PenstockError
 from penstock.forwarding.header_space import fields_of
 from penstock.openflow.actions import (
+    Action,
     ApplyActions,
     DecNwTtl,
     GotoTable,
@@ -31,6 +32,7 @@ from penstock.openflow.messages import (
     PortNo,
 )
 from penstock.world.faults import Faults
+from penstock.world.switch import budgets
 from penstock.world.switch.state import PortStatus
 
 TO_H2 = Match.of(eth_dst="00:00:00:00:00:02")
@@ -255,6 +257,50 @@ def test_a_select_group_may_choose_any_bucket():
     lab.rule("s1", Match(), ApplyActions((Group(1),)))
     outcomes = lab.model.outcomes("h1", Match())
     assert {(one.node, one.perhaps) for one in outcomes} == {("h2", True), ("h3", True)}
+
+
+def groups_of_two(length: int, *last: Action) -> list[GroupMod]:
+    """Return groups that each hand two copies to the one before, so that there are 2^(length-1)."""
+    two = [((Bucket(last),))] + [(Bucket((Group(number),)),) * 2 for number in range(1, length)]
+    return [GroupMod(GroupCommand.ADD, GroupType.ALL, at, buckets) for at, buckets in enumerate(two, 1)]
+
+
+@pytest.mark.parametrize(
+    ("groups", "ends"),
+    [
+        (groups_of_two(31, Output(2)), {("delivered", "h2", ""), ("delivered", "h3", "")}),
+        (groups_of_two(31), {("lost", "s1", str(budgets.BUCKETS))}),
+        (
+            [
+                GroupMod(GroupCommand.ADD, GroupType.INDIRECT, number, (Bucket((Group(number - 1),)),))
+                for number in range(1, 66)
+            ],
+            {("lost", "s1", str(budgets.DEPTH))},
+        ),
+    ],
+)
+def test_packets_over_a_budget_of_a_switch_end_as_they_do_there(
+    groups: list[GroupMod], ends: set[tuple[str, str, str]]
+):
+    lab = Lab("single,3")
+    lab.tell("s1", *groups)
+    lab.rule("s1", Match(), ApplyActions((Group(len(groups)), Output(3))))
+    outcomes = lab.model.outcomes("h1", Match())
+    assert {(one.fate, one.node, one.why) for one in outcomes} == ends
+    delivered = {(one.node, one.at_end) for one in outcomes if one.fate == "delivered"}
+    assert lab.send("h1", outcomes[0].header).delivered <= delivered
+    assert lab.model.remarks == ()
+
+
+def test_a_budget_that_is_met_after_copies_have_left_is_not_followed():
+    lab = Lab("single,3")
+    lab.tell("s1", *groups_of_two(31))
+    lab.rule("s1", Match(), ApplyActions((Output(3),)), GotoTable(1))
+    lab.rule("s1", Match(), ApplyActions((Group(31),)), table_id=1)
+    assert ("unfollowed", "s1") in fates(lab, "h1", Match())
+    assert lab.model.remarks == (
+        f"Some packets are not followed beyond where they are at s1: {budgets.BUCKETS}.",
+    )
 
 
 def test_what_is_not_followed_is_said():

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,10 @@ def test_a_controller_that_says_too_much_has_to_wait_and_loses_nothing(tmp_path:
 def test_a_full_disk_is_one_sentence_and_leaves_nothing_running(tmp_path: Path, where: str) -> None:
     options = {"events": 3000, "rates": {"migration": 0}}
     given = scenario(fuzz=options) if where == "in process" else one_switch(tmp_path, fuzz=options)
-    with nothing_left(), file_limit(20_000), pytest.raises(PenstockError, match=FULL):
-        run(tmp_path / "runs", given)
+    with nothing_left(), file_limit(20_000):
+        report = run(tmp_path / "runs", given)
+    assert re.match(FULL, report.outcome.unwritten)
+    assert report.outcome.stopped_by == "a trace that cannot be written"
     (trace,) = (tmp_path / "runs").glob("*/trace.jsonl")
     assert trace.stat().st_size == 20_000
 

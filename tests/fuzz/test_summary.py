@@ -95,6 +95,7 @@ def test_the_object_for_programs_has_all_figures(tmp_path: Path) -> None:
         ],
         "folder": str(tmp_path),
         "trace": trace,
+        "unwritten": None,
     }
     assert summary(report(tmp_path, PASSING))["result"] == "bounded"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -263,3 +264,13 @@ def test_what_the_fabric_says_is_possible_is_what_the_view_says(tmp_path: Path) 
             *(f"move {host} to {place}" for host, place in now.moves()),
         }
         assert claimed == offered, text
+
+
+def test_nothing_follows_any_more_once_the_time_of_a_run_is_over(stage: Stage) -> None:
+    rested(stage)
+    stage.until = time.monotonic()
+    perform(stage, "send h1 to h2 ping 1")
+    assert stage.run() == 0
+    assert not stage.courier.is_idle
+    stage.until = None
+    assert stage.run() > 0

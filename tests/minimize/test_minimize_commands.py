@@ -131,10 +131,10 @@ def test_what_cannot_be_reproduced_is_said(minimal: Path, tmp_path: Path) -> Non
     header["scenario"]["topology"] = "linear,1"
     header["folder"] = "."
     (tmp_path / "trace.jsonl").write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
-    status, printed = penstock("minimize", str(tmp_path))
+    status, printed = penstock("minimize", str(tmp_path), "--trust")
     assert status == 3
     assert "does not lead to the violation again. The first difference is at line" in printed
-    status, printed = penstock("minimize", str(tmp_path), "--json")
+    status, printed = penstock("minimize", str(tmp_path), "--trust", "--json")
     assert (status, json.loads(printed)["result"]) == (3, "not reproduced")
 
 

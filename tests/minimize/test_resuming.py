@@ -1,19 +1,23 @@
 """A minimisation that is killed goes on where it was, and ends with the same answer."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
 import pytest
 from minimize_lab import long_walk, moving_hosts
 
+from penstock.consent import consent_to
 from penstock.errors import PenstockError
+from penstock.files import UnwritableError, append
 from penstock.fuzz.building import build_setting
 from penstock.minimize.check_replay import CheckReproducer
 from penstock.minimize.ddmin import NotReproducedError, minimise
@@ -169,24 +173,24 @@ def test_a_damaged_file_is_said_to_be(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / FILE).symlink_to("/dev/zero")
-    with pytest.raises(PenstockError, match="it is no file"):
+    with pytest.raises(PenstockError, match="it is no regular file"):
         Progress("one", tmp_path)
 
 
-NO_SPACE = r"cannot be kept in .*progress.jsonl: No space left on device"
+NO_SPACE = r"The progress cannot be written to .*progress.jsonl: No space left on device; make room"
 
 
 def filled(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Have the disk be full after two answers; return what was opened to be added to."""
-    whole, opened = Path.open, []
+    opened: list[Path] = []
 
-    def open_full(path: Path, mode: str = "r", **options: Any) -> Any:
-        if mode == "ab":
-            opened.append(path)
-            path = path if len(opened) < 3 else Path("/dev/full")
-        return whole(path, mode, **options)
+    def append_to_full(path: Path, data: bytes, what: str = "") -> None:
+        opened.append(path)
+        if len(opened) > 2:
+            raise UnwritableError(what, path, OSError(ENOSPC, os.strerror(ENOSPC)))
+        append(path, data, what)
 
-    monkeypatch.setattr(Path, "open", open_full)
+    monkeypatch.setattr("penstock.minimize.progress.append", append_to_full)
     return opened
 
 
@@ -216,10 +220,11 @@ def test_answers_about_another_controller_are_not_used(tmp_path: Path) -> None:
     scenario = {"controller": {"native": "app.py:App"}, "topology": "linear,2"}
     (tmp_path / "trace.jsonl").write_text(json.dumps({**header, "scenario": scenario}) + "\n")
     (tmp_path / "app.py").write_text("broken")
-    broken = load_script(tmp_path).digest()
-    assert load_script(tmp_path).digest() == broken
-    (tmp_path / "app.py").write_text("mended")
-    assert load_script(tmp_path).digest() != broken
+    consent = consent_to(tmp_path / "trace.jsonl", trust=True)
+    broken = load_script(tmp_path, consent).digest()
+    assert load_script(tmp_path, consent).digest() == broken
+    (tmp_path / "app.py").write_text("was mended")
+    assert load_script(tmp_path, consent).digest() != broken
 
 
 def test_what_no_longer_leads_to_the_violation_is_not_written(trace: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from minimize_lab import fuzzed, long_walk, moving_hosts
 
+from penstock.consent import consent_to
 from penstock.errors import PenstockError
 from penstock.minimize.script import LOOK, Violation, about, load_script
 from penstock.trace import read_trace
@@ -78,7 +79,8 @@ def test_a_trace_that_was_recorded_for_an_invariant_is_about_that(tmp_path: Path
     ]
     lines = ({**header, "scenario": scenario, **about(Violation("BlackHoleFreedom", "no"))}, *broken)
     (tmp_path / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    meant = load_script(tmp_path).violation
-    other = load_script(tmp_path, invariant="ControllerCrash").violation
+    consent = consent_to(tmp_path / "trace.jsonl", trust=True)
+    meant = load_script(tmp_path, consent).violation
+    other = load_script(tmp_path, consent, invariant="ControllerCrash").violation
     assert meant is not None and other is not None
     assert (meant.invariant, other.invariant) == ("BlackHoleFreedom", "ControllerCrash")

@@ -29,6 +29,7 @@ from penstock.openflow.stats import (
     Flows,
     FlowStats,
     GroupCounters,
+    GroupFeatures,
     GroupStats,
     Ports,
     PortStats,
@@ -156,6 +157,12 @@ class TestDeviations:
         ]
         wrong = replace(ovs, rx_packets=3)
         assert differs(seen(StatsReply(Ports((model,)))), seen(StatsReply(Ports((wrong,)))))
+
+    def test_how_many_groups_there_is_room_for(self) -> None:
+        def features(room: int) -> StatsReply:
+            return StatsReply(GroupFeatures(15, 7, (room,) * 4, (1,) * 4))
+
+        assert forgiven(seen(features(65_536)), seen(features(0xFFFFFF00))) == ["room-for-groups"]
 
     def test_who_made_the_switch(self) -> None:
         ours, theirs = Desc("a", "b", "c", "d", "e"), Desc("f", "g", "h", "i", "j")

@@ -105,7 +105,7 @@ def test_a_violation_fails_a_test_with_its_story_and_the_command_of_its_report(
             "See it with: penstock report *test_without_the_fixture*/ring-1.jsonl",
             "The property wrong raised AttributeError: *rules.py:2, in its 'at_rest': *",
             "*rules.py*, line 2, in wrong",
-            "*rong.toml cannot be read: No such file or directory.",
+            "*rong.toml cannot be read (No such file or directory): check its path.",
             "penstock check of ring: bounded: this is not conclusive.",
         ]
     )
@@ -178,6 +178,15 @@ def test_traces_in_a_folder_are_tests_until_their_bugs_are_mended(project: pytes
     )
     mend(project)
     ran = run(project)
+    ran.assert_outcomes(passed=1, failed=2)
+    ran.stdout.fnmatch_lines(
+        [
+            "hub.py changed since ring-1.jsonl was recorded, and this would run hub.py: "
+            "give --penstock-trust, or penstock_trust = true, if you trust that."
+        ]
+    )
+    project.makeini("[pytest]\npenstock_traces = traces\npenstock_trust = true\n")
+    ran = run(project)
     ran.assert_outcomes(passed=2, failed=1)
     ran.stdout.fnmatch_lines(["*XPASS(strict)* issue 12: floods go round (if the bug is gone, delete *)"])
 
@@ -230,6 +239,6 @@ def test_no_engine_is_imported_before_one_is_needed() -> None:
         check=True,
     ).stdout.split()
     ours = {name for name in loaded if name.startswith("penstock")}
-    modules = ("errors", "pytest_plugin", "results", "stopping", "verdict")
+    modules = ("errors", "files", "pytest_plugin", "results", "stopping", "verdict")
     assert ours == {"penstock", *(f"penstock.{name}" for name in modules)}
     assert not {"os_ken", "z3", "networkx", "rich", "click"} & set(loaded)

@@ -8,10 +8,11 @@ import pytest
 from report_lab import EXAMPLES, states
 
 from penstock.check import check
+from penstock.consent import consent_given
 from penstock.minimize.script import trace_file
 from penstock.report.document import report_on
 from penstock.scenario import load_scenario
-from penstock.trace import read_trace
+from penstock.trace import read_header, read_trace
 from penstock.verify.options import options_of
 from penstock.verify.proof import prove
 
@@ -29,8 +30,9 @@ KEYS = {
 }
 
 
-def document(path: Path, *, run: bool = True) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(report_on(path, run=run).as_text())
+def document(path: Path, *, run: bool = True, states: bool = True) -> dict[str, Any]:
+    consent = consent_given(read_header(trace_file(path))) if run else None
+    found: dict[str, Any] = json.loads(report_on(path, consent, states=states).as_text())
     return found
 
 
@@ -59,7 +61,7 @@ def test_a_document_keeps_to_its_format(kind: str, taken_again: bool, request: p
         assert all(-1 <= lane < lanes for lane, _ in step["sends"])
         assert step["from"] is None or step["from"] in earlier
         earlier.add(step["n"])
-    assert found["states"] is taken_again and found["states_until"] is None
+    assert found["states"] is (taken_again or kind != "proof") and found["states_until"] is None
     assert len(list(states(found))) == len(steps) + 1
     places = [(node["x"], node["y"]) for node in found["topology"]["nodes"]]
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in places)
@@ -162,8 +164,8 @@ def test_a_run_that_goes_on_for_ever_tells_what_repeats(proof: Path) -> None:
 
 
 def test_without_running_the_network_is_drawn_from_what_is_written(search: Path) -> None:
-    ran, read = document(search), document(search, run=False)
-    assert read["remarks"] == ["States are not shown, since nothing was to be run."]
+    ran, read = document(search), document(search, run=False, states=False)
+    assert read["remarks"] == ["States are not shown, since they were not wanted."]
     assert {node["name"]: node["kind"] for node in read["topology"]["nodes"]} == {
         node["name"]: node["kind"] for node in ran["topology"]["nodes"]
     }
@@ -184,6 +186,7 @@ def test_a_network_that_no_scenario_names_is_drawn_from_the_lines(search: Path, 
     lines = search.read_text().splitlines()
     header = json.loads(lines[0])
     header["scenario"]["topology"] = {"mininet": "gone.py"}
+    del header["network"]
     trace = tmp_path / "drawn.jsonl"
     trace.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
     found = document(trace, run=False)

@@ -49,7 +49,7 @@ def test_the_minimisation_of_a_search_lies_in_a_folder_of_the_traces_name(tmp_pa
     result = CliRunner().invoke(commands, ["minimize", str(finding.trace)], standalone_mode=False)
     assert result.return_value == 1, result.output
     for path in (finding.trace, finding.trace.with_suffix("")):
-        found = json.loads(report_on(path, run=False).as_text())
+        found = json.loads(report_on(path, states=False).as_text())
         part, texts = found["minimised"], found["strings"]
         assert found["engine"] == ("walk" if path.suffix else "check")
         assert part["after"]["inputs"] == len(part["inputs_after"]) < part["before"]["inputs"]
@@ -66,20 +66,20 @@ def test_the_minimisation_of_a_search_lies_in_a_folder_of_the_traces_name(tmp_pa
         ("summary.json", "[1]", "summary.json is damaged"),
         ("summary.json", "[" * 100_000, "summary.json is damaged"),
         ("progress.jsonl", "{}\n", "does not tell of a minimisation"),
-        ("minimal/trace.jsonl", "nothing\n", "is no JSON object"),
+        ("minimal/trace.jsonl", "nothing\n", "is no trace, or cut within its first line"),
         ("minimal/summary.json", "\xff", "summary.json is damaged"),
     ],
 )
 def test_what_is_damaged_is_told_and_left_out(copy: Path, file: str, text: str, remark: str) -> None:
     (copy / file).write_text(text, encoding="latin-1")
-    found = report_on(copy, run=False)
+    found = report_on(copy, states=False)
     assert any(remark in told for told in found.remarks), found.remarks
     assert len(found.steps) == 215
 
 
 def test_a_minimisation_that_is_not_over_has_no_result_yet(copy: Path) -> None:
     shutil.rmtree(copy / "minimal")
-    part = report_on(copy, run=False).minimised
+    part = report_on(copy, states=False).minimised
     assert part is not None and part["after"] is None
     assert part["replays"] > 0 and part["progress"]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.controllers.native import Controller, NativeController
+from penstock.controllers.osken.threads import Lock, RLock
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, PacketIn, PacketInReason
 from penstock.report.minds import MOST_LINES, remembered, written
@@ -72,6 +73,10 @@ def test_a_program_is_shown_as_it_was_and_not_as_it_is() -> None:
     }
     assert then & now == {"seen has 'a'", "seen has 'b'", "ann.name = 'Ann'", "nothing = []"}
     assert lines(keeper.initial()) == {"waits for s1 to join", *then}
+
+
+def test_what_has_no_words_for_itself_is_shown_by_its_kind_and_not_by_its_place_in_memory() -> None:
+    assert written("locks", (Lock(), RLock())) == ("locks[0] = a Lock", "locks[1] = a RLock")
 
 
 def test_a_program_that_remembers_too_much_is_shown_in_part() -> None:

@@ -133,7 +133,7 @@ def test_what_is_served_at_the_end_is_what_a_file_would_have(growing: Growing) -
 
 def test_a_page_that_comes_back_gets_only_what_it_misses(growing: Growing) -> None:
     growing.grow(101)
-    with serving(growing.folder, run=False) as (address, _):
+    with serving(growing.folder) as (address, _):
         whole = document(address)
         page = Following(address, after=90, strings=len(whole["strings"]))
         page.until(10)
@@ -149,7 +149,7 @@ def test_a_minimisation_is_followed_to_its_result(run: Path, tmp_path: Path) -> 
     progress = (run / "progress.jsonl").read_text().splitlines(keepends=True)
     shutil.move(folder / "minimal", tmp_path / "kept")
     (folder / "progress.jsonl").write_text("".join(progress[:4]))
-    with serving(folder, run=False) as (address, _):
+    with serving(folder) as (address, _):
         first = document(address)
         assert first["live"] is True and first["minimised"]["after"] is None
         assert first["minimised"]["replays"] == 3
@@ -177,7 +177,7 @@ def test_a_trace_that_is_whole_is_served_as_it_is(search: Path) -> None:
 
 
 def test_nobody_else_is_answered(search: Path) -> None:
-    with serving(search, run=False) as (address, _):
+    with serving(search) as (address, _):
         port = urlsplit(address).port
         assert address == f"http://127.0.0.1:{port}/"
         assert asked(address, "/", Host=f"localhost:{port}").status == 200
@@ -193,7 +193,7 @@ def test_nobody_else_is_answered(search: Path) -> None:
 
 def test_odd_questions_are_answered_from_the_beginning(growing: Growing) -> None:
     growing.grow(6)
-    with serving(growing.folder, run=False) as (address, _):
+    with serving(growing.folder) as (address, _):
         stream = asked(address, "/events?after=-1&strings=x&after=9999999999999999")
         line = stream.readline()
         assert len(json.loads(line[len(b"data: ") :])["steps"]) == 5
@@ -201,7 +201,7 @@ def test_odd_questions_are_answered_from_the_beginning(growing: Growing) -> None
 
 def test_a_port_that_is_taken_is_told(search: Path) -> None:
     with (
-        serving(search, run=False) as (address, _),
+        serving(search) as (address, _),
         pytest.raises(PenstockError, match="give another with --port"),
         serving(search, port=urlsplit(address).port or 0),
     ):
@@ -210,7 +210,7 @@ def test_a_port_that_is_taken_is_told(search: Path) -> None:
 
 def test_a_server_that_ends_leaves_nobody_waiting(growing: Growing) -> None:
     growing.grow(6)
-    with serving(growing.folder, run=False) as (address, _):
+    with serving(growing.folder) as (address, _):
         page = Following(address)
         page.until(5)
     assert list(page.events()) == []

@@ -17,6 +17,7 @@ from penstock.openflow.messages import (
     PacketIn,
     PacketInReason,
     PacketOut,
+    PortNo,
 )
 from penstock.report.story import consequences, headline, last_line, numbered, sentences, tell
 from penstock.world.component import Endpoint, Event, Message, Port
@@ -139,8 +140,8 @@ def test_a_rule_that_is_deleted_from_any_table_is_told_without_a_table() -> None
         for table in (ALL_TABLES, 2)
     ]
     assert told == [
-        "s1 handles c0's FlowMod(delete priority=32768 in_port=1).",
-        "s1 handles c0's FlowMod(delete table=2 priority=32768 in_port=1).",
+        "s1 handles c0's FlowMod(delete in_port=1).",
+        "s1 handles c0's FlowMod(delete table=2 in_port=1).",
     ]
 
 
@@ -276,6 +277,41 @@ def test_packets_that_are_described_alike_are_told_with_what_differs() -> None:
     assert told[2][1] == f"sends h1#1 [{WORDS[6:-1]}, {mac} (h1#1 had 00:00:00:00:00:02)] out of port 2"
 
 
+def test_a_field_that_is_zero_in_one_of_two_packets_alike_is_told() -> None:
+    marked = bytearray(PACKET)
+    marked[15] = 46 << 2
+    first = act("h1", "send to h2", out_of("h1", 0))
+    second = act("h1", "send to h2", InFlight(Endpoint("h1", 0), Frame(bytes(marked), "h1#2")))
+    told = list(sentences([first, second]))
+    assert told[1][0] == f"h1 sends h1#2 [{WORDS[6:-1]}, ip_dscp=46 (h1#1 had 0)]."
+
+
+def test_a_packet_out_without_data_is_told_as_such() -> None:
+    nothing = PacketOut(NO_BUFFER, 1, (Output(2),), b"")
+    record = handled("s1", "c0", packet_in(), to("s1", nothing, "c0"))
+    assert list(consequences(record)) == ["tells s1: PacketOut(no data -> output:2)"]
+
+
 def test_an_output_in_vain_is_told_where_another_sent_the_packet() -> None:
     record = at_switch(out_of("s1", 2))._replace(events=(Event("not-output", ("h1#1", 1, "port 3 is down")),))
     assert "in vain: port 3 is down" in list(consequences(record))
+
+
+def test_what_comes_many_times_of_a_step_is_told_once_with_how_often() -> None:
+    out = PacketOut(NO_BUFFER, 1, (*(Output(PortNo.FLOOD),) * 4000, Output(3)), PACKET, "h1#1")
+    flooded = delivered("c0", "s1", out)._replace(sends=(out_of("s1", 2), out_of("s1", 3)) * 4000)
+    asked = handled("s1", "c0", packet_in(), to("s1", out, "c0"))
+    told = list(sentences([at_switch(), asked, flooded]))
+    assert told[1][1] == "tells s1: PacketOut(h1#1 -> output:flood×4000,output:3)"
+    assert told[2] == (
+        "s1 handles c0's PacketOut of step 2.",
+        "sends h1#1 out of port 2 (4000 times)",
+        "sends h1#1 out of port 3 (4000 times)",
+    )
+
+
+def test_each_of_many_messages_of_a_step_is_called_by_its_number() -> None:
+    many = [replace(RULE, priority=number) for number in range(2000)]
+    sent = handled("s1", "c0", packet_in(), *(to("s1", rule, "c0") for rule in many))
+    told = list(sentences([at_switch(to("c0", packet_in())), sent, delivered("c0", "s1", many[1499])]))
+    assert told[2][0] == "s1 handles c0's FlowMod of step 2 (1500 of 2000)."

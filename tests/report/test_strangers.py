@@ -8,8 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from penstock.consent import consent_given
 from penstock.errors import PenstockError
 from penstock.report.document import report_on
+from penstock.trace import read_header
 
 WORDS = st.sampled_from(
     [
@@ -99,15 +101,15 @@ def headers() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(header=headers(), body=st.lists(lines(), max_size=8), run=st.booleans())
+@given(header=headers(), body=st.lists(lines(), max_size=8), runs=st.booleans())
 def test_whatever_is_written_in_a_trace(
-    header: dict[str, Any], body: list[dict[str, Any]], run: bool, tmp_path: Path
+    header: dict[str, Any], body: list[dict[str, Any]], runs: bool, tmp_path: Path
 ) -> None:
     trace = tmp_path / "strange.jsonl"
     first = {"format": "penstock-trace", "version": 1, **header}
     trace.write_text("".join(json.dumps(line) + "\n" for line in (first, *body)))
     try:
-        document = report_on(trace, run=run)
+        document = report_on(trace, consent_given(read_header(trace)) if runs else None)
     except PenstockError as error:
         assert str(error).endswith((".", "'", "…"))
         return

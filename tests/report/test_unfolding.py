@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from report_lab import EXAMPLES, State
 
+from penstock.consent import consent_given, runnable
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.report.states import IN_FLIGHT
 from penstock.report.unfolding import Unfolded, Watching, unfold
-from penstock.rootcause.recording import Player, recording_of
-from penstock.scenario import scenario_of
+from penstock.rootcause.recording import Player, recording_again
 from penstock.trace import Trace, read_trace
 from penstock.verify.replaying import lifted_again
 from penstock.world.world import World
@@ -20,18 +20,19 @@ from penstock.world.world import World
 def taken_again(trace: Trace, base: Path) -> Iterator[World]:
     """Yield the world of a run at its start and after each of its steps."""
     take: Callable[[int], object]
+    consent = consent_given(trace)
     if is_fuzzed(trace):
-        recording = recording_of(trace, base, speaking=True)
+        recording = recording_again(trace, base, consent)
         network, start = recording.network, recording.start
         world = World(network)
         player = Player(world)
         take = lambda number: player.take(recording.turns[number])  # noqa: E731
     else:
         if "verify" in trace.details:
-            model = lifted_again(trace, base / trace.folder).model
+            model = lifted_again(trace, base, consent).model
             network, start = model.network, model.start
         else:
-            built = scenario_of(trace.scenario, base / trace.folder).build()
+            built = runnable(trace, base, consent).build()
             network, start = built.network, built.start
         world = World(network)
         take = lambda number: world.take(trace.lines[number].transition)  # noqa: E731
@@ -77,7 +78,7 @@ def by_channel(state: State) -> object:
 def test_changes_lead_from_each_state_to_the_next(kind: str, request: pytest.FixtureRequest) -> None:
     file = trace_file(request.getfixturevalue(kind))
     trace = read_trace(file)
-    unfolded = unfold(trace, file.parent)
+    unfolded = unfold(trace, file.parent, consent_given(trace))
     assert (unfolded.until, unfolded.remarks) == (None, [])
     compared = 0
     for world, state in zip(taken_again(trace, file.parent), applied(trace, unfolded), strict=True):
@@ -86,8 +87,28 @@ def test_changes_lead_from_each_state_to_the_next(kind: str, request: pytest.Fix
     assert compared == len(trace.lines) + 1 > 5
 
 
+@pytest.mark.parametrize("kind", ["search", "run", "live_run"])
+def test_without_the_controller_all_else_changes_as_it_did(kind: str, request: pytest.FixtureRequest) -> None:
+    file = trace_file(request.getfixturevalue(kind))
+    trace = read_trace(file)
+    inert, run = unfold(trace, file.parent), unfold(trace, file.parent, consent_given(trace))
+    assert (inert.until, inert.remarks) == (None, [])
+    assert not [each for each in inert.start if each[0] == "c0" and each[1] != IN_FLIGHT]
+    for one, other in zip(applied(trace, inert), applied(trace, run), strict=True):
+        assert one == {key: lines for key, lines in other.items() if key[0] != "c0" or key[1] == IN_FLIGHT}
+
+
+def test_a_proof_has_no_states_without_its_controller(proof: Path) -> None:
+    unfolded = unfold(read_trace(proof), proof.parent)
+    assert not unfolded.has_states
+    (remark,) = unfolded.remarks
+    assert remark.startswith("States are not shown, since the run cannot be taken again")
+    assert "--run runs stateful_firewall.py" in remark
+
+
 def test_what_a_controller_learns_is_told_where_it_learns_it(search: Path) -> None:
-    unfolded = unfold(read_trace(search), search.parent)
+    trace = read_trace(search)
+    unfolded = unfold(trace, search.parent, consent_given(trace))
     learnt = {
         number: change.added
         for number, changes in unfolded.changes.items()
@@ -117,7 +138,7 @@ def changed_trace(trace: Path, into: Path, number: int = 0, **changes: object) -
 
 def test_states_end_where_the_run_goes_another_way(search: Path, tmp_path: Path) -> None:
     trace = changed_trace(search, tmp_path, 8, sends=["c0:s1 Hello"])
-    unfolded = unfold(trace, tmp_path)
+    unfolded = unfold(trace, tmp_path, consent_given(trace))
     assert unfolded.until == 7
     assert max(unfolded.changes) == 7
     (remark,) = unfolded.remarks
@@ -133,7 +154,9 @@ def test_states_end_where_a_step_is_not_possible(search: Path, tmp_path: Path) -
 
 def test_an_app_that_is_not_there_leaves_a_report_without_states(search: Path, tmp_path: Path) -> None:
     scenario = {**read_trace(search).scenario, "controller": {"apps": ["gone.py"]}}
-    unfolded = unfold(changed_trace(search, tmp_path, scenario=scenario), tmp_path)
+    trace = changed_trace(search, tmp_path, scenario=scenario)
+    assert unfold(trace, tmp_path).has_states, "what is looked at needs no app"
+    unfolded = unfold(trace, tmp_path, consent_given(trace))
     assert not unfolded.has_states and not unfolded.changes
     assert unfolded.remarks[0].startswith("States are not shown, since the run cannot be taken again: ")
     assert "gone.py" in unfolded.remarks[0]

@@ -7,10 +7,12 @@ import pytest
 from rootcause_lab import EXAMPLES, process, recorded
 
 from penstock.check import walk
+from penstock.consent import consent_given
 from penstock.errors import PenstockError
 from penstock.rootcause.recording import load_recording
 from penstock.rootcause.rewinding import Rewind
 from penstock.scenario import load_scenario
+from penstock.trace import read_header
 from penstock.world.transition import ACT
 
 INPUTS = (
@@ -119,8 +121,11 @@ def changed(run: Path, into: Path, step: str, **changes: object) -> Path:
 
 def test_a_controller_that_does_otherwise_is_told_of(run: Path, tmp_path: Path) -> None:
     path = changed(run, tmp_path, "c0 join s1", sends=["c0:s1 Hello"])
+    rewind = Rewind(load_recording(path))
+    rewind.go_to(1)
+    assert rewind.difference is not None and "its bytes say c0:s1 " in rewind.difference.how
     with pytest.raises(PenstockError, match="does not do the same again at line 1,"):
-        load_recording(path)
+        load_recording(path, consent_given(read_header(path)))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ comes; those of the kind `kept` keep something of it without a branch, and crash
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from tests.soundness.programs import Program
+from tests.soundness.programs import Program, table_of
 
 _APP = """
 import argparse, array, ast, base64, binascii, bisect, calendar, codecs, collections, copy, ctypes
@@ -383,10 +384,16 @@ _SAFE: dict[str, tuple[str, str, str, str]] = {
 }
 
 
+TABLE = tuple(table_of(Path(__file__).with_name("packet_classes.toml")))
+"""More programs of the kind `classes`."""
+
+
 def programs() -> Iterator[Program]:
     """Yield all programs."""
     for name, (prelude, test) in _CLASSES.items():
         yield _program(name, "classes", prelude, "None", test, "", 1, "bug")
+    for row in TABLE:
+        yield _program(row["name"], "classes", row.get("before", ""), "None", row["test"], "", 1, "bug")
     for name, (prelude, initial, test, store) in _KEPT.items():
         yield _program(name, "kept", prelude, initial, test, store, 2, "bug")
     for name, (prelude, initial, test, store) in _SAFE.items():

@@ -228,6 +228,31 @@ def group(kind: GroupType, *buckets: Bucket) -> GroupMod:
     return GroupMod(GroupCommand.ADD, kind, 1, buckets)
 
 
+def chained(*groups: tuple[Action, ...]) -> list[GroupMod]:
+    return [
+        GroupMod(GroupCommand.ADD, GroupType.ALL, number, tuple(Bucket((one,)) for one in actions))
+        for number, actions in enumerate(groups, 1)
+    ]
+
+
+def test_packets_that_may_be_over_a_budget_of_the_switch_are_not_said_to_arrive_for_sure() -> None:
+    deep = lab("single,2")
+    deep.tell("s1", *chained((Output(2),), *((Group(number),) for number in range(1, 65))))
+    deep.tell("s1", miss(TO_CONTROLLER, Group(65)))
+    assert not only(deep.arrivals("h1")).exact
+    often = (SetField("eth_src", 1), *(Output(PortNo.TABLE),) * 4097, TO_CONTROLLER)
+    arrival = only(lab("single,2", rule(Match.of(eth_src=1)), miss(*often)).arrivals("h1"))
+    assert not arrival.exact
+
+
+def test_groups_with_more_buckets_than_are_worth_following_are_given_up_and_that_is_said() -> None:
+    network = lab("single,2")
+    network.tell("s1", *chained((TO_CONTROLLER,), *((Group(number),) * 2 for number in range(1, 31))))
+    network.tell("s1", rule(ANYTHING, Group(31)))
+    arrival = only(network.arrivals("h1"))
+    assert (arrival.given_up, arrival.exact) == (True, False)
+
+
 def test_a_select_group_may_choose_any_live_bucket() -> None:
     network = Lab("single,2")
     network.tell("s1", group(GroupType.SELECT, Bucket((TO_CONTROLLER,), 1), Bucket((Output(2),), 1)))

@@ -337,5 +337,14 @@ def test_a_file_that_is_no_use_is_refused_in_a_sentence(write, case: str) -> Non
 def test_a_missing_file_is_refused_by_its_path(tmp_path: Path) -> None:
     with pytest.raises(PenstockError, match=r"gone\.py cannot be read \(No such file or directory\): check"):
         load_mininet(tmp_path / "gone.py")
+    (tmp_path / "folder.py").mkdir()
     with pytest.raises(PenstockError, match=r"cannot be read \(Is a directory\)"):
-        load_mininet(tmp_path)
+        load_mininet(tmp_path / "folder.py")
+
+
+def test_only_a_py_file_is_taken_for_a_mininet_file(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text("raise SystemExit\n")
+    with pytest.raises(
+        PenstockError, match=r"run\.jsonl is no Mininet file: a topology is drawn by a \.py file"
+    ):
+        load_mininet(tmp_path / "run.jsonl")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.world.switch import drops
+from penstock.world.switch import budgets, drops
 from penstock.world.switch.drops import Ended
 
 MEANT = (drops.NO_OUTPUT, drops.no_bucket(1, live=False), drops.exceeds(100, 1))
@@ -13,7 +13,8 @@ LOST = (
     drops.ONLY_CHANGED,
     drops.NO_TIME_TO_LIVE,
     drops.NO_CONTROLLER,
-    drops.HOPELESS,
+    drops.TOO_MANY_LABELS,
+    *map(str, budgets.PACKET_BUDGETS),
     drops.no_port(9),
     drops.port_down(2),
     drops.not_forwarding(2),

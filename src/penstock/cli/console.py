@@ -53,7 +53,7 @@ class Console:
             "queues": self._queues,
             "path": self._path,
             "found": self._found,
-            "help": lambda: iter([HELP]),
+            "help": lambda: iter(HELP.splitlines()),
         }
 
     async def obey(self, words: str) -> list[str]:
@@ -108,7 +108,7 @@ class Console:
             yield f"{switch} has no rules"
 
     def _look(self, name: str) -> Iterator[str]:
-        yield pprint.pformat(self._stage.world.state(name), width=110)
+        yield from pprint.pformat(self._stage.world.state(name), width=110).splitlines()
 
     def _queues(self) -> Iterator[str]:
         held = set(self._stage.courier.held)

@@ -11,11 +11,13 @@ from typing import Final, NamedTuple
 
 import click
 
-from penstock.check import check
 from penstock.cli.output import Live
 from penstock.cli.reporting import write_report
+from penstock.cli.terminal import complain, say, say_lines
 from penstock.demo import OWN_APP, RYU_APP, demo_app, demo_scenario
 from penstock.report.story import ending, tell
+from penstock.verdict import sentence, told
+from penstock.worker.engines import check
 
 
 class Example(NamedTuple):
@@ -56,28 +58,33 @@ INTRODUCTIONS: Final = {
 def demonstrate(output: Path) -> int:
     """Find the three bugs and tell them; 0 if all three were found, else 1."""
     app = demo_app()
-    click.echo(INTRODUCTIONS[app] + "\n")
+    say_lines([*INTRODUCTIONS[app].splitlines(), ""])
     reports: list[Path] = []
     for example in EXAMPLES:
         with Live(quiet=False) as live:
             report = check(demo_scenario(example.scenario, app), output=output, progress=live.show)
-        click.echo(f"{example.title}\n{example.words}\n")
+        say_lines([example.title, example.words, ""])
+        if not report.findings:
+            complain(told(report.verdict.result, list(map(sentence, report.verdict.reasons))))
         for finding in report.findings:
             cause = finding.explanation.lines(finding.property)
             for line in (*tell(finding.records), *ending(finding.property, finding.message, cause)):
-                click.echo(f"  {line}")
-            click.echo(
-                f"\n  {len(finding.records)} steps, the fewest there are; found in "
+                say(f"  {line}")
+            say()
+            say(
+                f"  {len(finding.records)} steps, the fewest there are; found in "
                 f"{report.outcome.seconds:.2f} s among {report.outcome.states:,} states."
             )
-            assert finding.trace is not None, "a check that is given a folder writes its traces"
+            if finding.trace is None:
+                complain(report.unwritten)
+                continue
             with Live(quiet=False, doing="writing the report …"):
                 reports.append(write_report(finding.trace))
-            click.echo(f"  Written to {finding.trace}; penstock replay runs it again.")
-            click.echo(f"  The report is in {reports[-1]}\n")
-    click.echo(f"{len(reports)} of {len(EXAMPLES)} bugs found.")
+            say(f"  Written to {finding.trace}; penstock replay runs it again.")
+            say_lines([f"  The report is in {reports[-1]}", ""])
+    say(f"{len(reports)} of {len(EXAMPLES)} bugs found.")
     if reports:
-        click.echo(f"Open {reports[0]} in a browser to see the first one step by step.")
+        say(f"Open {reports[0]} in a browser to see the first one step by step.")
     return 0 if len(reports) == len(EXAMPLES) else 1
 
 

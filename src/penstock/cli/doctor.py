@@ -6,7 +6,6 @@ saying so.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from platform import python_version
@@ -16,6 +15,8 @@ import click
 
 from penstock import __version__
 from penstock.checkout import checkout
+from penstock.clean_text import json_text
+from penstock.cli.terminal import say_lines
 from penstock.doctor.getting import how_to_get
 from penstock.doctor.parts import PARTS, Need, Part
 from penstock.doctor.probing import Probe, probe_all
@@ -40,7 +41,7 @@ def doctor(every: bool, as_json: bool) -> int:
     parts = [part for part in PARTS if every or _is_for_everybody(part)]
     with click.progressbar(length=len(parts), label="Trying the parts", file=sys.stderr) as bar:
         probes = probe_all(parts, lambda _: bar.update(1))
-    click.echo(_as_json(probes) if as_json else "\n".join(_lines(probes)))
+    say_lines([_as_json(probes)] if as_json else _lines(probes))
     return 0 if _is_ready(probes) else _NOT_READY
 
 
@@ -82,7 +83,7 @@ def _part_lines(probe: Probe) -> Iterator[str]:
 
 def _as_json(probes: Sequence[Probe]) -> str:
     root = checkout()
-    return json.dumps(
+    return json_text(
         {
             "ready": _is_ready(probes),
             "penstock": __version__,

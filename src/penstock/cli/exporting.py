@@ -7,9 +7,12 @@ from typing import Final
 
 import click
 
-from penstock.cli.output import printable
+from penstock.cli.consenting import consent_to_look, run_option
 from penstock.cli.scenarios import OneOf
+from penstock.cli.terminal import say
+from penstock.errors import PenstockError
 from penstock.report.export.formats import FORMATS, PICTURES, STDOUT, export
+from penstock.worker.commands import contained
 
 _LIST: Final = "\n".join(f"  {name:<9}{form.title}" for name, form in FORMATS.items())
 
@@ -21,8 +24,9 @@ _LIST: Final = "\n".join(f"  {name:<9}{form.title}" for name, form in FORMATS.it
 \b
 {_LIST}
 
-PATH is a trace, or the folder of a run; junit and sarif take several.  For pcap and itf the run is taken
-again, which runs the controller that the trace names if it runs in process; processes are not started.
+PATH is a trace, or the folder of a run; junit and sarif take several.  Nothing is run: for pcap and itf the
+run is taken again with what the trace says that controllers sent.  With --run they are run instead, if they
+run in process; processes are not started.
 """,
 )
 @click.argument("name", metavar="FORMAT", type=OneOf(list(FORMATS)))
@@ -34,14 +38,21 @@ again, which runs the controller that the trace names if it runs in process; pro
     help="The file; - for the standard output; by default named after the trace, in the current folder.",
 )
 @click.option("--picture", type=OneOf(PICTURES), help="What dot (the network) and mermaid (the run) draw.")
-def export_command(name: str, paths: tuple[Path, ...], output: Path | None, picture: str | None) -> int:
+@run_option
+@contained
+def export_command(
+    name: str, paths: tuple[Path, ...], output: Path | None, picture: str | None, run: bool
+) -> int:
     """Write a run in the format of another tool."""
+    if run and not FORMATS[name].retakes:
+        raise PenstockError(f"Nothing has to be run for {name}: leave --run out.")
+    consent = consent_to_look(paths[0], run=run)
     target = output if output is not None else Path(_named_after(paths[0]) + FORMATS[name].suffix)
-    remark = export(name, paths, target, picture or "")
+    remark = export(name, paths, target, picture or "", consent)
     if remark:
-        click.echo(printable(remark), err=True)
+        say(remark, err=True)
     if target != STDOUT:
-        click.echo(f"Written to {target}.")
+        say(f"Written to {target}.")
     return 0
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from penstock.cli.terminal import say
 from penstock.controllers.osken import ryu_sources
 
 
 @click.command(name="fetch-ryu")
 def fetch_ryu() -> int:
     """Fetch Ryu's sources with pip, to run its own apps (ryu.app.*) on os-ken."""
-    click.echo(f"The sources of Ryu are in {ryu_sources.fetch()}")
+    say(f"The sources of Ryu are in {ryu_sources.fetch()}")
     return 0

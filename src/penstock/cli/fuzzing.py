@@ -7,7 +7,6 @@ one ends it at once.  Either way everything that happened is in the run's folder
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -15,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-import click
-
+from penstock.clean_text import json_text
 from penstock.cli.console import GO, QUIT, Console
 from penstock.cli.screen import Screen
+from penstock.cli.terminal import say, say_lines
 from penstock.errors import PenstockError
 from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz
 from penstock.fuzz.invariants import invariants_of
@@ -36,6 +35,7 @@ def run_fuzz(
     as_json: bool = False,
     interactive: bool = False,
     to_end: bool = False,
+    begun: Callable[[Path], object] | None = None,
 ) -> Report:
     """Fuzz a scenario, with a screen or a console, and print what came of it.
 
@@ -52,17 +52,23 @@ def run_fuzz(
 
     try:
         report = asyncio.run(
-            fuzz(scenario, output, invariants=invariants_of, conduct=conduct, conclude=conclude)
+            fuzz(
+                scenario,
+                output,
+                invariants=invariants_of,
+                conduct=conduct,
+                conclude=conclude,
+                begun=begun,
+            )
         )
     except KeyboardInterrupt:
         for broken_off in runs:
-            click.echo(f"What happened so far is in {broken_off.folder}.", err=True)
+            say(f"What happened so far is in {broken_off.folder}.", err=True)
         raise
     if as_json:
-        click.echo(json.dumps(summary(report)))
+        say(json_text(summary(report)))
     else:
-        for text in summary_lines(report):
-            click.echo(text)
+        say_lines(summary_lines(report))
     return report
 
 
@@ -81,7 +87,7 @@ async def _watch(fuzzing: Fuzzing, *, quiet: bool, to_end: bool) -> None:
 async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
     """Let a person steer a run from the console."""
     console = Console(fuzzing)
-    click.echo("The network is ready; 'help' tells what can be typed.")
+    say("The network is ready; 'help' tells what can be typed.")
     while True:
         try:
             words = (await ask()).strip()
@@ -100,10 +106,9 @@ async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
             if command == GO:
                 await _go(fuzzing, rest)
             elif words:
-                for text in await console.obey(words):
-                    click.echo(text)
+                say_lines(await console.obey(words))
         except PenstockError as error:
-            click.echo(str(error))
+            say(str(error))
 
 
 async def _go(fuzzing: Fuzzing, how_many: str) -> None:
@@ -114,12 +119,12 @@ async def _go(fuzzing: Fuzzing, how_many: str) -> None:
     with _Interrupts(fuzzing), Screen(quiet=False) as screen:
         await fuzzing.run(screen.show, until=until)
     outcome = fuzzing.outcome
-    click.echo(f"{counted(outcome.inputs, 'input')} so far, {counted(len(outcome.violations), 'violation')}.")
+    say(f"{counted(outcome.inputs, 'input')} so far, {counted(len(outcome.violations), 'violation')}.")
 
 
 async def ask_terminal() -> str:
     """Read a line without keeping the network from going on."""
-    click.echo("fuzz> ", nl=False)
+    say("fuzz> ", end="")
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     try:

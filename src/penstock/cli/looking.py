@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from penstock.cli.consenting import run_option
+from penstock.worker.commands import contained
+
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
@@ -21,11 +24,11 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None, picture:
     TRACE may be the run's folder.
     """
     from penstock.cli.output import print_trace
+    from penstock.minimize.script import trace_file
     from penstock.report.run_story import Choice
     from penstock.trace import read_trace
 
-    file = trace / "trace.jsonl" if trace.is_dir() else trace
-    print_trace(read_trace(file, warn=False), Choice(whole, first, last), drawn=picture)
+    print_trace(read_trace(trace_file(trace), warn=False), Choice(whole, first, last), drawn=picture)
     return 0
 
 
@@ -36,12 +39,15 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None, picture:
 @click.option("--to", metavar="HOST", help="Where that packet is meant to go.")
 @click.option("--as", "protocol", default="ping", show_default=True, help="What it is: ping, arp, tcp, udp.")
 @click.option("--at", type=click.IntRange(0), metavar="N", help="After which line; by default the violation.")
+@run_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@contained
 def trace_packet(host: str | None, to: str | None, trace: Path, **options: Any) -> int:
     """Follow a packet of a trace, hop by hop, with the rules that it met.
 
-    PACKET is its name (h1#3) or the number of a line that sends it; without, all are listed.  With --from
-    and --to, find out where a packet would have gone after line N.
+    PACKET is its name (h1#3) or the number of a line that sends it; without, all are listed.  With --from and
+    --to, find out where a packet would have gone after line N.  Nothing is run, unless an older trace does
+    not have what its controller sent and you give --run.
     """
     from penstock.cli.rootcausing import run_trace_packet
 
@@ -53,11 +59,13 @@ def trace_packet(host: str | None, to: str | None, trace: Path, **options: Any) 
 @click.option("--at", type=click.IntRange(0), metavar="N", help="After which line; by default the violation.")
 @click.option("--interactive", is_flag=True, help="Go through it from a console.")
 @click.option("--reduce", is_flag=True, help="List the commands that made the tables, and no others.")
+@run_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@contained
 def openflow(trace: Path, **options: Any) -> int:
     """Replay a trace's OpenFlow messages to the switches alone, and look at these.
 
-    Controllers that are processes are not started; one that runs in process is, to know what it sent.
+    Nothing is run, unless an older trace does not have what its controller sent and you give --run.
     """
     from penstock.cli.rootcausing import run_openflow
 

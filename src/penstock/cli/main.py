@@ -11,13 +11,14 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import click
 
 from penstock import __version__
+from penstock.cli.terminal import complain, say_lines
 from penstock.errors import PenstockError
-from penstock.properties.base import PropertyFault
+from penstock.files import staying
 from penstock.suggesting import hint
 from penstock.trace import TraceCutShort
 from penstock.world.network import ComponentRaised
@@ -64,6 +65,11 @@ class _Commands(click.Group):
         command: click.Command = getattr(import_module(f"penstock.cli.{module}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; wherever an app may move, paths mean what they mean now."""
+        with staying():
+            return super().invoke(ctx)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -82,14 +88,14 @@ def main() -> None:
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:
-        _say(error.format_message())
-    except PropertyFault as fault:
-        click.echo(fault.traceback, err=True)
-        _say(str(fault))
-    except (PenstockError, ComponentRaised) as error:
+        _say(_sentence(error))
+    except PenstockError as error:
+        say_lines(error.traceback.splitlines(), err=True)
+        _say(str(error))
+    except ComponentRaised as error:
         _say(str(error))
     except (KeyboardInterrupt, click.Abort):
-        click.echo("penstock: stopped.", err=True)
+        complain("stopped.")
         sys.exit(STOPPED)
     except BrokenPipeError:
         sys.stderr.close()
@@ -106,19 +112,35 @@ def _warned(
 ) -> None:
     """Tell a warning of ours as a sentence, and others as Python does."""
     if issubclass(category, TraceCutShort):
-        click.echo(f"penstock: {message}", err=True)
+        complain(str(message))
+    elif file is None:
+        say_lines(warnings.formatwarning(message, category, filename, lineno, line).splitlines(), err=True)
     else:
-        print(
-            warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end=""
-        )
+        file.write(warnings.formatwarning(message, category, filename, lineno, line))
+
+
+def _sentence(error: click.ClickException) -> str:
+    """Return what was wrong with a command line in one sentence, and where to find out what is right."""
+    told = " ".join(error.format_message().split())
+    is_wrong_value = isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if is_wrong_value or context is None or "Did you mean" in told:
+        return told
+    return f"{told.rstrip('.')}: see {context.command_path} --help."
 
 
 def _say(sentence: str) -> None:
-    click.echo(f"penstock: {sentence}", err=True)
+    complain(sentence)
     sys.exit(BAD_INPUT)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="penstock")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Find, prove, shrink and explain bugs in SDN controllers."""
+    if context.invoked_subcommand is None:
+        say_lines(context.get_help().splitlines())
+        context.exit(BAD_INPUT)

@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import click
-from rich.markup import escape
-
-from penstock.cli.output import Live, print_replay, printable, replay_as_json
+from penstock.clean_text import json_text, on_one_line
+from penstock.cli.consenting import consent_to_replay
+from penstock.cli.output import Live, print_replay, replay_as_json
+from penstock.cli.terminal import say, say_lines
+from penstock.consent import Consent
 from penstock.errors import PenstockError
 from penstock.fuzz.summary import counted
 from penstock.minimize.bugs import Minimised, bugs_of, minimised_in, others_like
@@ -31,6 +32,7 @@ from penstock.minimize.waiting import EPSILON_MS, Waiting
 from penstock.minimize.worker import Origin
 from penstock.minimize.writing import folder_for, story_of, summary, write_minimal
 from penstock.replay import Replay, replay
+from penstock.worker.commands import run_contained
 
 FOUND: Final = 1
 NOT_REPRODUCED: Final = 3
@@ -49,14 +51,18 @@ def waiting_of(
     return Waiting(epsilon, "data" in wait_for, "logs" in wait_for, barriers, careful, faketime, peek)
 
 
-def run_replay(trace: Path, *, tries: int, as_json: bool, **live: Any) -> int:
+def run_replay(trace: Path, *, trust: bool = False, tries: int, as_json: bool, **live: Any) -> int:
     """Run a trace again, print how it went, and return the exit status."""
-    result = replay(trace, tries=tries, waiting=waiting_of(**live))
+    consent = consent_to_replay(trace, trust=trust)
+    return run_contained(lambda _: _replay(trace, consent, waiting_of(**live), tries=tries, as_json=as_json))
+
+
+def _replay(trace: Path, consent: Consent, waiting: Waiting, *, tries: int, as_json: bool) -> int:
+    result = replay(trace, consent, tries=tries, waiting=waiting)
     if as_json:
-        click.echo(_replay_as_json(result))
+        say(_replay_as_json(result))
     elif result.inputs or result.lines:
-        for text in _replay_lines(result):
-            click.echo(printable(text))
+        say_lines(_replay_lines(result))
     else:
         print_replay(result)
     if result.reproduced:
@@ -68,7 +74,7 @@ def _replay_as_json(result: Replay) -> str:
     found = json.loads(replay_as_json(result))
     if result.inputs or result.lines:
         found |= {"steps": result.lines, "inputs": len(result.inputs), "tries": result.tries}
-    return json.dumps(found)
+    return json_text(found)
 
 
 def _replay_lines(result: Replay) -> Iterator[str]:
@@ -105,14 +111,13 @@ class _Shown(Live):
 
     def announce(self, text: str) -> None:
         """Say what is about to be done."""
-        line = printable(f"{text} …{self._so_far}")
-        if self._status is not None:
-            self._status.update(escape(line))
+        line = f"{text} …{self._so_far}"
+        self.update(line)
         phase, now = re.sub(r"\d+", "", text.partition(":")[0]), time.monotonic()
         if self._is_plain and (phase not in self._phases or now - self._told_at >= _EVERY_S):
             self._phases.add(phase)
             self._told_at = now
-            click.echo(line, err=True)
+            say(line, err=True)
 
 
 def run_minimize(
@@ -126,13 +131,40 @@ def run_minimize(
     workers: int,
     scheduler: str | None,
     as_json: bool,
+    trust: bool = False,
     **live: Any,
 ) -> int:
     """Minimise a trace, write and print what is left, and return the exit status."""
-    waiting = waiting_of(**live)
+    consent, waiting = consent_to_replay(trace, trust=trust), waiting_of(**live)
+
+    def command(_: object) -> int:
+        return _minimize(
+            Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting, consent=consent),
+            trace,
+            output,
+            tries=tries,
+            shortest=shortest,
+            workers=workers,
+            scheduler=scheduler,
+            as_json=as_json,
+        )
+
+    return run_contained(command)
+
+
+def _minimize(
+    origin: Origin,
+    trace: Path,
+    output: Path | None,
+    *,
+    tries: int,
+    shortest: bool,
+    workers: int,
+    scheduler: str | None,
+    as_json: bool,
+) -> int:
     try:
         with _Shown(quiet=as_json) as shown, _crew(workers, scheduler) as crew:
-            origin = Origin.of(trace, invariant=invariant, wide=wide, waiting=waiting)
             script = origin.script()
             folder = output if output is not None else folder_for(trace_file(trace))
             if shortest:
@@ -148,14 +180,13 @@ def run_minimize(
             tries = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
             where = write_minimal(folder, minimal, reproducer, tries=tries)
     except NotReproducedError as error:
-        click.echo(json.dumps({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
+        say(json_text({"result": "not reproduced", "message": str(error)}) if as_json else str(error))
         return NOT_REPRODUCED
     if as_json:
         alike = [str(run) for run in others_like(where)]
-        click.echo(json.dumps({**summary(minimal), "folder": str(where), "same_bug_in": alike}))
+        say(json_text({**summary(minimal), "folder": str(where), "same_bug_in": alike}))
     else:
-        for text in _minimal_lines(minimal, where):
-            click.echo(printable(text))
+        say_lines(_minimal_lines(minimal, where))
     return FOUND
 
 
@@ -221,10 +252,9 @@ def run_bugs(paths: Sequence[Path], *, as_json: bool) -> int:
     """Tell which bugs minimised runs show, and return the exit status."""
     bugs = bugs_of(minimised_in(*paths))
     if as_json:
-        click.echo(json.dumps({"bugs": [_bug_as_json(runs) for runs in bugs]}))
+        say(json_text({"bugs": [_bug_as_json(runs) for runs in bugs]}))
     else:
-        for text in _bug_lines(bugs):
-            click.echo(printable(text))
+        say_lines(_bug_lines(bugs))
     return FOUND if bugs else 0
 
 
@@ -250,11 +280,6 @@ def _bug_lines(bugs: Sequence[Sequence[Minimised]]) -> Iterator[str]:
     for runs in bugs:
         first = runs[0]
         yield ""
-        yield f"  ✗  {first.bug}: {_on_one_line(first.message)}"
-        yield from (f"{place:>5}. {_on_one_line(text)}" for place, text in enumerate(first.sequence, 1))
+        yield f"  ✗  {first.bug}: {on_one_line(first.message)}"
+        yield from (f"{place:>5}. {on_one_line(text)}" for place, text in enumerate(first.sequence, 1))
         yield from (f"     {run.run} ({run.inputs:,} inputs → {len(run.sequence):,})" for run in runs)
-
-
-def _on_one_line(text: str) -> str:
-    """Return a text, which a stranger may have written, without line breaks."""
-    return " ".join(text.split())

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import terminal_size
 from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Final, Self
 
-import click
 from rich.console import Console
+from rich.markup import escape
 from rich.status import Status
 
 from penstock.check import Finding, Report
-from penstock.explore.search import Outcome, peak_rss_mb
+from penstock.clean_text import json_text, on_one_line
+from penstock.cli.terminal import complain, say, say_lines
+from penstock.explore.search import Outcome
+from penstock.files import UnwritableError
 from penstock.next_steps import advice
 from penstock.replay import Replay
 from penstock.report.picture import Happening, broken_note, picture, trace_picture
@@ -26,6 +28,24 @@ from penstock.verdict import Result, Verdict, sentence
 
 _AROUND_PICTURES: Final = 6
 """How many lines of a screen are left to what stands above and below a picture."""
+
+
+def conclude(verdict: Verdict, unwritten: str, write_ci: Callable[[], None]) -> int:
+    """Write what CI wants after all was printed, tell what could not be written, return the exit status.
+
+    That is the verdict's, whatever the disk takes.  Without its trace a violation would be missing from what
+    CI reads, which is worse than no file.
+    """
+    try:
+        if not (unwritten and verdict.result is Result.VIOLATED):
+            write_ci()
+    except UnwritableError as error:
+        if not error.is_for_want_of_room:
+            raise
+        unwritten = unwritten or str(error)
+    if unwritten:
+        complain(unwritten)
+    return verdict.status
 
 
 class Live:
@@ -48,8 +68,12 @@ class Live:
 
     def show(self, outcome: Outcome) -> None:
         """Show how far a search is."""
+        self.update(progress_line(outcome))
+
+    def update(self, text: str) -> None:
+        """Show another line; nothing in it is taken for markup."""
         if self._status is not None:
-            self._status.update(progress_line(outcome))
+            self._status.update(escape(on_one_line(text)))
 
 
 def progress_line(outcome: Outcome) -> str:
@@ -58,16 +82,14 @@ def progress_line(outcome: Outcome) -> str:
     judged = sum(1 for times in outcome.exercised.values() if times)
     return (
         f"{outcome.states:,} states, {outcome.transitions:,} transitions "
-        f"({outcome.transitions_per_s:,.0f}/s), depth {outcome.depth}, {peak_rss_mb()} MB, "
+        f"({outcome.transitions_per_s:,.0f}/s), depth {outcome.depth}, {outcome.peak_rss_mb} MB, "
         f"{outcome.seconds:.0f} s, {judged} of {len(outcome.exercised)} properties exercised{found}"
     )
 
 
 def print_report(report: Report) -> None:
     """Print what a check found, as stories; on a terminal, a run that fits on the screen is drawn too."""
-    screen = get_terminal_size() if sys.stdout.isatty() else None
-    for text in report_lines(report, screen):
-        click.echo(text)
+    say_lines(report_lines(report, get_terminal_size() if sys.stdout.isatty() else None))
 
 
 def report_lines(report: Report, screen: terminal_size | None = None) -> Iterator[str]:
@@ -168,6 +190,7 @@ def report_as_json(report: Report) -> str:
         "remarks": outcome.remarks,
         "assumptions": list(report.assumptions),
         "next_steps": [step.plain() for step in report.next_steps],
+        "unwritten": report.unwritten or None,
         "covered": None if report.covered is None else str(report.covered),
         "violations": [
             {
@@ -181,12 +204,7 @@ def report_as_json(report: Report) -> str:
             for finding in report.findings
         ],
     }
-    return json.dumps(found)
-
-
-def printable(text: str) -> str:
-    """Return a stranger's text with whatever could steer a terminal spelt out; lines stay lines."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return json_text(found)
 
 
 def print_trace(
@@ -196,27 +214,22 @@ def print_trace(
     drawn: bool = False,
 ) -> None:
     """Print a trace, or the part of it that was chosen; `drawn`, also as a picture."""
-    for text in tell_run(trace, choice):
-        click.echo(printable(text))
+    say_lines(tell_run(trace, choice))
     if trace.verdict is not None:
-        for text in ending(trace.verdict.property, trace.verdict.message, trace.verdict.cause):
-            click.echo(printable(text))
+        say_lines(ending(trace.verdict.property, trace.verdict.message, trace.verdict.cause))
     if trace.cut_short:
-        click.echo(CUT_SHORT)
+        say(CUT_SHORT)
     if drawn:
-        click.echo("")
-        for text in trace_picture(trace, choice, width=get_terminal_size().columns, plain=not _can_draw()):
-            click.echo(text)
+        say()
+        say_lines(trace_picture(trace, choice, width=get_terminal_size().columns, plain=not _can_draw()))
 
 
 def print_replay(result: Replay) -> None:
     """Print how a replay went."""
-    for text in tell(result.records):
-        click.echo(printable(text))
-    click.echo(printable(replay_verdict(result)))
+    say_lines(tell(result.records))
+    say(replay_verdict(result))
     if result.reproduced:
-        for text in result.cause:
-            click.echo(printable(f"     {text}"))
+        say_lines(f"     {text}" for text in result.cause)
 
 
 def replay_verdict(result: Replay) -> str:
@@ -232,7 +245,7 @@ def replay_verdict(result: Replay) -> str:
 
 def replay_as_json(result: Replay) -> str:
     """Return how a replay went as one JSON object."""
-    return json.dumps(
+    return json_text(
         {
             "steps": len(result.records),
             "reproduced": result.reproduced,

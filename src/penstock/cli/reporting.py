@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
+from penstock.cli.consenting import consent_to_look, run_option
+from penstock.cli.terminal import say
+from penstock.consent import Consent, consent_given
 from penstock.errors import PenstockError
+from penstock.files import make_folder, write_whole
+from penstock.trace import read_header
+from penstock.worker.commands import contained
+
+_REPORT: Final = "The report"
+"""What is written here, in a sentence that says that it cannot be."""
 
 
 @click.command(name="report")
@@ -18,46 +28,59 @@ from penstock.errors import PenstockError
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="With --serve, on which port; by default any."
 )
-@click.option("--no-run", is_flag=True, help="Run nothing: no states between the steps.")
+@run_option
+@click.option("--no-states", is_flag=True, help="Leave out the states between the steps.")
 @click.option("--no-open", is_flag=True, help="With --serve, do not open a browser.")
 @click.option("--json", "as_json", is_flag=True, help="The report as data: print it, or write it to -o.")
+@contained
 def report_command(
-    path: Path, output: Path | None, serve: bool, port: int, no_run: bool, no_open: bool, as_json: bool
+    path: Path,
+    output: Path | None,
+    serve: bool,
+    port: int,
+    run: bool,
+    no_states: bool,
+    no_open: bool,
+    as_json: bool,
 ) -> int:
     """Show a run: the network, every step, what it changed, and the story.
 
     PATH is a trace, or the folder of a run or a minimisation.  The report is one HTML file that needs nothing
-    else.  For the states between the steps the run is taken again, with the controller that the trace names.
+    else.  Nothing is run for it: what switches and hosts know after each step is worked out from the trace.
+    What the controller knows takes the controller; --run runs it.
     """
+    if run and no_states:
+        raise PenstockError("--run is for states, and --no-states leaves them out: give one of them.")
+    consent = consent_to_look(path, run=run)
     if serve:
         if as_json or output is not None:
             raise PenstockError("--serve writes no file: leave --json and -o out.")
-        return _serve(path, port, run=not no_run, browse=not no_open)
+        return _serve(path, port, consent, browse=not no_open)
     from penstock.cli.output import Live
     from penstock.minimize.script import trace_file
     from penstock.report.document import report_on
 
-    doing = "reading the trace …" if no_run else "taking the run again …"
-    with Live(quiet=as_json, doing=doing):
-        document = report_on(path, run=not no_run)
+    with Live(quiet=as_json, doing="reading the trace …"):
+        document = report_on(path, consent, states=not no_states)
     if as_json and output is None:
-        click.echo(document.as_text())
+        say(document.as_text())
         return 0
     from penstock.report.page import render
 
     into = output if output is not None else default_file(trace_file(path))
-    write_whole(into, document.as_text() if as_json else render(document.as_json()))
-    click.echo(f"The report is in {into}")
+    _write(into, document.as_text() if as_json else render(document.as_json()))
+    say(f"The report is in {into}")
     return 0
 
 
 def write_report(trace: Path) -> Path:
-    """Write the report of a trace beside it; return where it is."""
+    """Write the report of a trace beside it, right after the run that it is of; return where it is."""
     from penstock.report.document import report_on
     from penstock.report.page import render
 
     into = default_file(trace)
-    write_whole(into, render(report_on(trace).as_json()))
+    consent = consent_given(read_header(trace))
+    _write(into, render(report_on(trace, consent).as_json()))
     return into
 
 
@@ -66,29 +89,23 @@ def default_file(trace: Path) -> Path:
     return trace.with_name("report.html") if trace.name == "trace.jsonl" else trace.with_suffix(".html")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8", errors="replace")
-        unfinished.replace(path)
-    except OSError as error:
-        raise PenstockError(f"The report cannot be written to {path}: {error.strerror}.") from None
+def _write(path: Path, text: str) -> None:
+    make_folder(path.parent, _REPORT)
+    write_whole(path, text, _REPORT)
 
 
-def _serve(path: Path, port: int, *, run: bool, browse: bool) -> int:
+def _serve(path: Path, port: int, consent: Consent | None, *, browse: bool) -> int:
     """Serve a report until Ctrl-C."""
     import webbrowser
 
     from penstock.report.serving import serving
 
-    with serving(path, port=port, run=run) as (address, ending):
-        click.echo(f"The report is at {address} until Ctrl-C.")
+    with serving(path, consent, port=port) as (address, ending):
+        say(f"The report is at {address} until Ctrl-C.")
         if browse:
             webbrowser.open(address)
         try:
             ending.wait()
         except KeyboardInterrupt:
-            click.echo("")
+            say()
     return 0

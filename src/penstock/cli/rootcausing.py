@@ -6,15 +6,17 @@ What they print of a trace is a stranger's text, so nothing of it can steer a te
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from penstock.cli.output import printable
+from penstock.clean_text import json_text
+from penstock.cli.consenting import consent_to_look
+from penstock.cli.terminal import say, say_lines
 from penstock.errors import PenstockError
+from penstock.files import write_whole
 from penstock.minimize.script import trace_file
 from penstock.report.retelling import record_of, stories_of
 from penstock.report.story import numbered, sentences, tell
@@ -44,11 +46,6 @@ HELP: Final = """\
 Ask = Callable[[], str]
 
 
-def _print(lines: Iterable[str]) -> None:
-    for text in lines:
-        click.echo(printable(text))
-
-
 # Packets.
 
 
@@ -59,6 +56,7 @@ def run_trace_packet(
     at: int | None,
     ends: tuple[str | None, str | None],
     protocol: str,
+    run: bool,
     as_json: bool,
 ) -> int:
     """Tell which way a packet of a trace took, or which way one would take at a line of it."""
@@ -68,14 +66,14 @@ def run_trace_packet(
     if host is not None and to is not None:
         if packet is not None:
             raise PenstockError("Give either a packet of the trace, or --from and --to for one that is not.")
-        return _try_packet(path, at, (host, to, protocol), as_json=as_json)
+        return _try_packet(path, at, (host, to, protocol), run=run, as_json=as_json)
     if at is not None:
         raise PenstockError("--at is for a packet that is not in the trace: give --from and --to, too.")
     trace = read_trace(trace_file(path))
     if packet is None:
         return _list_packets(trace, as_json=as_json)
     hops = journey(trace, find_packet(trace, packet))
-    click.echo(json.dumps([_hop_as_json(hop) for hop in hops])) if as_json else _print(_hop_lines(hops))
+    say(json_text([_hop_as_json(hop) for hop in hops])) if as_json else say_lines(_hop_lines(hops))
     return 0
 
 
@@ -83,10 +81,10 @@ def _list_packets(trace: Trace, *, as_json: bool) -> int:
     found = list(packets_of(trace))
     if as_json:
         rows = [{"line": one.line, "channel": one.channel, "packet": one.frame} for one in found]
-        click.echo(json.dumps(rows))
+        say(json_text(rows))
     else:
-        _print(f"{one.line:>6}  {one.channel}  {one.frame}" for one in found)
-        click.echo(f"{len(found):,} packets; give one by its name or the number of its line.")
+        say_lines(f"{one.line:>6}  {one.channel}  {one.frame}" for one in found)
+        say(f"{len(found):,} packets; give one by its name or the number of its line.")
     return 0
 
 
@@ -129,15 +127,15 @@ def _hop_as_json(hop: Hop) -> dict[str, Any]:
     }
 
 
-def _try_packet(path: Path, at: int | None, packet: tuple[str, str, str], *, as_json: bool) -> int:
-    rewind = _at(path, at)
+def _try_packet(path: Path, at: int | None, packet: tuple[str, str, str], *, run: bool, as_json: bool) -> int:
+    rewind = _at(_recording(path, run=run), at)
     records = list(rewind.path(*packet))
     if as_json:
         rows = [{"node": record.node, "step": str(record), "events": _texts(record)} for record in records]
-        click.echo(json.dumps({"line": rewind.line, "hops": rows, "difference": _difference(rewind)}))
+        say(json_text({"line": rewind.line, "hops": rows, "difference": _difference(rewind)}))
         return 0
-    _print(_moment_lines(rewind))
-    _print(tell(records))
+    say_lines(_moment_lines(rewind))
+    say_lines(tell(records))
     return 0
 
 
@@ -148,9 +146,12 @@ def _texts(record: Record) -> list[str]:
 # OpenFlow replay.
 
 
-def _at(path: Path, line: int | None) -> Rewind:
+def _recording(path: Path, *, run: bool) -> Recording:
+    return load_recording(path, consent_to_look(path, run=run))
+
+
+def _at(recording: Recording, line: int | None) -> Rewind:
     """Return the switches of a trace right after a line; by default at the violation."""
-    recording = load_recording(path)
     rewind = Rewind(recording)
     rewind.go_to(recording.end if line is None else line)
     return rewind
@@ -168,24 +169,31 @@ def _moment_lines(rewind: Rewind) -> Iterator[str]:
 
 
 def run_openflow(
-    path: Path, *, at: int | None, reduce: bool, as_json: bool, interactive: bool, ask: Ask | None = None
+    path: Path,
+    *,
+    at: int | None,
+    reduce: bool,
+    as_json: bool,
+    interactive: bool,
+    run: bool = False,
+    ask: Ask | None = None,
 ) -> int:
     """Replay the OpenFlow messages of a trace to its switches alone; look at them, or reduce the messages."""
     if reduce:
-        reduced = reduce_commands(load_recording(path), at)
-        click.echo(_reduced_as_json(reduced)) if as_json else _print(_reduced_lines(reduced))
+        reduced = reduce_commands(_recording(path, run=run), at)
+        say(_reduced_as_json(reduced)) if as_json else say_lines(_reduced_lines(reduced))
         return 0
     if interactive:
         if as_json:
             raise PenstockError("The console speaks to people: leave --json or --interactive out.")
-        _converse(RewindConsole(load_recording(path)), at, ask)
+        _converse(RewindConsole(_recording(path, run=run)), at, ask)
         return 0
-    rewind = _at(path, at)
+    rewind = _at(_recording(path, run=run), at)
     if as_json:
-        click.echo(json.dumps(_moment_as_json(rewind)))
+        say(json_text(_moment_as_json(rewind)))
     else:
-        _print(_moment_lines(rewind))
-        _print(_everything(rewind))
+        say_lines(_moment_lines(rewind))
+        say_lines(_everything(rewind))
     return 0
 
 
@@ -228,7 +236,7 @@ def _reduced_as_json(reduced: Reduced) -> str:
         }
         for command in reduced.kept
     ]
-    return json.dumps(
+    return json_text(
         {"line": reduced.line, "commands": reduced.all_commands, "kept": kept, "tests": reduced.tests}
     )
 
@@ -246,7 +254,7 @@ class RewindConsole:
             "ports": self.rewind.ports,
             "queues": self._queues,
             "path": self._path,
-            "help": lambda: iter([HELP]),
+            "help": lambda: iter(HELP.splitlines()),
         }
 
     def obey(self, words: str) -> list[str]:
@@ -305,7 +313,7 @@ def _number(text: str) -> int:
 def _converse(console: RewindConsole, at: int | None, ask: Ask | None) -> None:
     if at is not None:
         console.rewind.go_to(at)
-    click.echo(f"After line {console.rewind.line}; 'help' tells what can be typed.")
+    say(f"After line {console.rewind.line}; 'help' tells what can be typed.")
     while True:
         try:
             words = ask() if ask is not None else click.prompt("replay", default="", show_default=False)
@@ -314,9 +322,9 @@ def _converse(console: RewindConsole, at: int | None, ask: Ask | None) -> None:
         if words.strip() in ("quit", "q", "exit"):
             return
         try:
-            _print(console.obey(words))
+            say_lines(console.obey(words))
         except PenstockError as error:
-            click.echo(printable(str(error)))
+            say(str(error))
 
 
 # Two traces.
@@ -326,7 +334,7 @@ def run_diff(first: Path, second: Path, *, most: int, as_json: bool) -> int:
     """Tell how two traces differ; the status is 1 if they do."""
     one, other = (happenings(read_trace(trace_file(path))) for path in (first, second))
     found = compare(one, other)
-    click.echo(_comparison_as_json(found)) if as_json else _print(_comparison_lines(found, most))
+    say(_comparison_as_json(found)) if as_json else say_lines(_comparison_lines(found, most))
     return 0 if found.is_alike else DIFFERENT
 
 
@@ -363,7 +371,7 @@ def _inversion_lines(found: Inversion) -> Iterator[str]:
 
 
 def _comparison_as_json(found: Comparison) -> str:
-    return json.dumps(
+    return json_text(
         {
             "common": found.common,
             "only_first": [_happening_as_json(event) for event in found.only_first],
@@ -394,11 +402,8 @@ def run_plot(path: Path, output: Path | None) -> int:
     """Print how a minimisation went, and write it as SVG, by default beside its progress."""
     file = progress_file(path)
     points = read_points(file)
-    _print(as_text(points))
+    say_lines(as_text(points))
     into = file.with_suffix(".svg") if output is None else output
-    try:
-        into.write_text(as_svg(points), encoding="utf-8")
-    except OSError as error:
-        raise PenstockError(f"The picture cannot be written to {into}: {error.strerror}.") from None
-    click.echo(f"Drawn in {into}")
+    write_whole(into, as_svg(points), "The picture")
+    say(f"Drawn in {into}")
     return 0

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from penstock.cli.consenting import trust_option
 from penstock.cli.live_options import live_options
 from penstock.cli.scenarios import ci_options, scenario_from, scenario_options
+from penstock.scenario import Scenario
+from penstock.worker.commands import run_contained
+from penstock.worker.containment import Terminal
 
 FOUND: Final = 1
 STOPPED: Final = 3
@@ -51,12 +58,7 @@ def fuzz_command(
     SCENARIO is a .toml file, or an app: its .py file or module name.  With cmd in [controller] the
     controller is a real process, in whatever language.
     """
-    from penstock.cli.fuzzing import run_fuzz
-    from penstock.fuzz.fuzzing import with_options
-    from penstock.fuzz.invariants import invariant_names
-    from penstock.fuzz.summary import lasting, next_steps_of, run_verdict
-    from penstock.report.conclusion import conclusion_of
-    from penstock.report.export.ci import held_by, write_ci_files
+    from penstock.fuzz.fuzzing import has_processes, with_options
 
     chosen = scenario_from(scenario, topo=topo, custom=custom, openflow=openflow)
     given = {key: value for key, value in options.items() if value not in (None, ())}
@@ -64,21 +66,56 @@ def fuzz_command(
         given["invariants"] = list(given["invariants"])
     if "seconds" in given and "events" not in given:
         given["events"] = None
-    report = run_fuzz(
-        with_options(chosen, **given), output, as_json=as_json, interactive=interactive, to_end=to_end
-    )
-    verdict, broken = run_verdict(report), [found.finding.invariant for found in lasting(report)]
-    write_ci_files(
-        junit=junit,
-        sarif=sarif,
-        name=chosen.name,
-        traces=[report.trace] if broken else [],
-        held=held_by(dict.fromkeys(invariant_names(report.scenario), int(verdict.judged)), broken),
-        conclusion=conclusion_of(verdict, next_steps_of(report)),
-        covered=report.trace,
-        seconds=report.outcome.seconds,
-    )
-    return verdict.status
+    command = _Fuzz(with_options(chosen, **given), output, as_json, junit, sarif, interactive, to_end)
+    if has_processes(command.scenario):
+        # The controller is in a process of its own already, and is watched there.
+        return command.run()
+    terminal = Terminal.WHOLE if interactive else Terminal.SCREEN
+    return run_contained(command.run, seconds=given.get("seconds"), terminal=terminal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fuzz:
+    """What `penstock fuzz` is to do."""
+
+    scenario: Scenario
+    output: Path
+    as_json: bool
+    junit: Path | None
+    sarif: Path | None
+    interactive: bool
+    to_end: bool
+
+    def run(self, begun: Callable[[Path], object] | None = None) -> int:
+        """Fuzz, print what came of it, write what CI wants, and return the exit status."""
+        from penstock.cli.fuzzing import run_fuzz
+        from penstock.cli.output import conclude
+        from penstock.fuzz.invariants import invariant_names
+        from penstock.fuzz.summary import lasting, next_steps_of, run_verdict
+        from penstock.report.conclusion import conclusion_of
+        from penstock.report.export.ci import held_by, write_ci_files
+
+        report = run_fuzz(
+            self.scenario,
+            self.output,
+            as_json=self.as_json,
+            interactive=self.interactive,
+            to_end=self.to_end,
+            begun=begun,
+        )
+        verdict, broken = run_verdict(report), [found.finding.invariant for found in lasting(report)]
+        write_ci = partial(
+            write_ci_files,
+            junit=self.junit,
+            sarif=self.sarif,
+            name=self.scenario.name,
+            traces=[report.trace] if broken else [],
+            held=held_by(dict.fromkeys(invariant_names(report.scenario), int(verdict.judged)), broken),
+            conclusion=conclusion_of(verdict, next_steps_of(report)),
+            covered=report.trace,
+            seconds=report.outcome.seconds,
+        )
+        return conclude(verdict, report.outcome.unwritten, write_ci)
 
 
 @click.command()
@@ -87,15 +124,17 @@ def fuzz_command(
     "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
 )
 @live_options
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def replay(trace: Path, tries: int, as_json: bool, **live: Any) -> int:
+def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> int:
     """Run a trace again and compare, step by step.
 
-    This runs the controller that the trace names.  TRACE may be the folder of a run.
+    This runs the controller that the trace names, if it is the one that the trace was recorded with here;
+    otherwise you are asked.  TRACE may be the folder of a run.
     """
     from penstock.cli.minimizing import run_replay
 
-    return run_replay(trace, tries=tries, as_json=as_json, **live)
+    return run_replay(trace, trust=trust, tries=tries, as_json=as_json, **live)
 
 
 @click.command()
@@ -117,12 +156,14 @@ def replay(trace: Path, tries: int, as_json: bool, **live: Any) -> int:
 )
 @click.option("--peek", is_flag=True, help="Look ahead at each input for the events that will come of it.")
 @live_options
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:
     """Find the few inputs of a trace that lead to its violation.
 
-    This runs the controller that the trace names, again and again.  TRACE may be the folder of a run.  A
-    minimisation that was stopped goes on where it was.
+    This runs the controller that the trace names, again and again, if it is the one that the trace was
+    recorded with here; otherwise you are asked.  TRACE may be the folder of a run.  A minimisation that was
+    stopped goes on where it was.
     """
     from penstock.cli.minimizing import run_minimize
 

@@ -162,6 +162,6 @@ def _changed(scenario: Scenario, **options: Any) -> Scenario:
 
 def _ping(text: str) -> tuple[str, dict[str, str]]:
     sender, comma, receiver = text.partition(",")
-    if not comma or not sender or not receiver:
+    if not comma or not sender or not receiver or sender == receiver:
         raise PenstockError(f"--ping {text!r} names no two hosts: write it as h1,h2.")
     return sender, {"kind": "ping", "to": receiver}

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from penstock.clean_text import on_one_line
 from penstock.explore.search import peak_rss_mb
 from penstock.fuzz.fuzzing import Fuzzing
 from penstock.fuzz.summary import counted, finding_line
@@ -68,11 +69,11 @@ def picture(fuzzing: Fuzzing) -> Group:
     facts.add_row("memory", f"{peak_rss_mb()} MB")
     kinds = Table.grid(padding=(0, 2))
     for verb, times in outcome.by_verb.most_common(_KINDS):
-        kinds.add_row(verb, f"{times:,}")
+        kinds.add_row(Text(verb), f"{times:,}")
     side = Table.grid(padding=(0, 4))
     side.add_row(facts, kinds)
     broken = sum(1 for found in outcome.violations if found.finding.persistent)
-    told = [Text(finding_line(found)) for found in outcome.findings[-_FINDINGS:]]
+    told = [Text(on_one_line(finding_line(found))) for found in outcome.findings[-_FINDINGS:]]
     heading = Text(
         f"{counted(broken, 'lasting violation')}; the latest news:" if told else "nothing found so far"
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from penstock.check import Report
-from penstock.cli.output import Live, print_report, report_as_json
+from penstock.cli.consenting import consent_to_replay, trust_option
+from penstock.cli.output import Live, conclude, print_report, report_as_json
 from penstock.cli.scenarios import (
     SEARCH,
     WALK,
@@ -18,8 +20,11 @@ from penstock.cli.scenarios import (
     scenario_from,
     scenario_options,
 )
+from penstock.cli.terminal import say, say_lines
 from penstock.errors import PenstockError
 from penstock.report.conclusion import conclusion_of
+from penstock.worker.commands import contained, run_contained
+from penstock.worker.containment import Terminal
 
 
 @click.command()
@@ -33,7 +38,7 @@ def check(
 
     SCENARIO is a .toml file, or an app: its .py file or module name.
     """
-    from penstock.check import check as run
+    from penstock.worker.engines import check as run
 
     chosen = scenario_from(scenario, **options)
     chosen.require_properties()
@@ -61,7 +66,7 @@ def walk(
     **options: Any,
 ) -> int:
     """Walk at random through a scenario, again and again."""
-    from penstock.check import walk as run
+    from penstock.worker.engines import walk as run
 
     chosen = scenario_from(scenario, **options)
     chosen.require_properties()
@@ -74,7 +79,9 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
     """Print what a search came to, write what CI wants, and return the exit status."""
     from penstock.report.export.ci import held_by, write_ci_files
 
-    write_ci_files(
+    say(report_as_json(report)) if as_json else print_report(report)
+    write_ci = partial(
+        write_ci_files,
         junit=junit,
         sarif=sarif,
         name=report.scenario.name,
@@ -84,8 +91,7 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
         covered=report.covered,
         seconds=report.outcome.seconds,
     )
-    click.echo(report_as_json(report)) if as_json else print_report(report)
-    return report.verdict.status
+    return conclude(report.verdict, report.unwritten, write_ci)
 
 
 @click.command()
@@ -94,6 +100,7 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
 @click.option("--steps", type=click.IntRange(0), help="How many of them; by default all.")
 @click.option("--host", metavar="NAME", help="Only what this host could send.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@contained
 def packets(
     scenario: Path, trace: Path | None, steps: int | None, host: str | None, as_json: bool, **options: Any
 ) -> int:
@@ -109,10 +116,9 @@ def packets(
     with Live(quiet=as_json):
         found, discovery = list_packets(chosen, trace=trace, steps=steps, host=host)
     if as_json:
-        click.echo(classes_as_json(found, discovery))
+        say(classes_as_json(found, discovery))
     else:
-        for text in classes_as_text(found, discovery):
-            click.echo(text)
+        say_lines(classes_as_text(found, discovery))
     return 0
 
 
@@ -121,21 +127,33 @@ def packets(
 @click.option("--at", type=click.IntRange(0), metavar="N", help="Of a trace, where to begin: after step N.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Decides what goes on at random.")
 @click.option("--plain", is_flag=True, help="Line by line, as it is done without a terminal.")
-def step(scenario: Path, at: int | None, seed: int, plain: bool, **options: Any) -> int:
+@trust_option
+def step(scenario: Path, at: int | None, seed: int, plain: bool, trust: bool, **options: Any) -> int:
     """Choose each step yourself, look around, go back.
 
     SCENARIO may also be a trace of a search or of an earlier run by hand: it is opened at its end, and can be
-    left for other steps anywhere.
+    left for other steps anywhere.  This runs the controller that the trace names, if it is the one that the
+    trace was recorded with here; otherwise you are asked.
     """
+    return run_contained(
+        lambda _: _step(scenario, at, seed, options, plain=plain, trust=trust), terminal=Terminal.WHOLE
+    )
+
+
+def _step(
+    scenario: Path, at: int | None, seed: int, options: dict[str, Any], *, plain: bool, trust: bool
+) -> int:
     from penstock.cli.stepper.model import Run, is_trace, run_of_trace
     from penstock.cli.stepping import step_through
 
+    if trust and not is_trace(scenario):
+        raise PenstockError(f"{scenario} is no trace, so there is nothing to trust: leave --trust out.")
     if not is_trace(scenario):
         run = Run(scenario_from(scenario, **options))
     elif any(value not in (None, (), False) for value in options.values()):
         raise PenstockError(f"{scenario} is a trace and has its scenario with it: leave the options out.")
     else:
-        run = run_of_trace(scenario)
+        run = run_of_trace(scenario, consent_to_replay(scenario, trust=trust))
     if at is not None:
         run.go_to(at)
     return step_through(run, plain=plain, seed=seed)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.output import printable
 from penstock.cli.stepper.model import Run
+from penstock.cli.terminal import say, say_lines
 from penstock.errors import PenstockError
 from penstock.report.story import numbered
 
@@ -43,12 +43,10 @@ def step_through(run: Run, *, plain: bool, seed: int = 1) -> int:
 
 def step_by_lines(run: Run, ask: Callable[[], str] | None = None) -> int:
     """Let a person step through a run, line by line."""
-    click.echo("Choose what happens next; 'help' tells more.")
-    for remark in run.remarks:
-        click.echo(printable(remark))
+    say("Choose what happens next; 'help' tells more.")
+    say_lines(run.remarks)
     while True:
-        for line in _choices(run) or ["      nothing can happen any more"]:
-            click.echo(line)
+        say_lines(_choices(run) or ["      nothing can happen any more"])
         try:
             words = (
                 ask() if ask is not None else click.prompt("step", default="1", show_default=False)
@@ -60,7 +58,7 @@ def step_by_lines(run: Run, ask: Callable[[], str] | None = None) -> int:
         try:
             _obey(run, words)
         except PenstockError as error:
-            click.echo(printable(str(error)))
+            say(str(error))
 
 
 def _choices(run: Run) -> list[str]:
@@ -71,11 +69,11 @@ def _obey(run: Run, words: str) -> None:
     command, _, rest = words.partition(" ")
     match command:
         case "help" | "?":
-            click.echo(HELP)
+            say_lines(HELP.splitlines())
         case "look":
-            click.echo(pprint.pformat(run.world.state(rest), width=110))
+            say_lines(pprint.pformat(run.world.state(rest), width=110).splitlines())
         case "queues":
-            click.echo("\n".join(_queues(run)) or "nothing is in flight")
+            say_lines(_queues(run) or ["nothing is in flight"])
         case "back":
             run.undo(int(rest) if rest.isdecimal() and len(rest) < 10 else 1)
         case "redo":
@@ -85,9 +83,9 @@ def _obey(run: Run, words: str) -> None:
             for place in range(1, run.at + 1):
                 _tell(run, place)
             if not run.at:
-                click.echo("nothing has happened yet")
+                say("nothing has happened yet")
         case "save":
-            click.echo(f"Written: penstock replay {run.save(Path(rest))}")
+            say(f"Written: penstock replay {run.save(Path(rest))}")
         case _:
             run.take(_transition(run, words))
             _tell(run, run.at)
@@ -104,8 +102,7 @@ def _transition(run: Run, words: str) -> str:
 
 
 def _tell(run: Run, place: int) -> None:
-    for line in (*numbered(place, run.moments[place].told), *run.news(place)):
-        click.echo(printable(line))
+    say_lines((*numbered(place, run.moments[place].told), *run.news(place)))
 
 
 def _queues(run: Run) -> list[str]:

@@ -5,15 +5,16 @@ Exit status: 0 proved; 1 violated; 2 bad input, said in one sentence; 3 bounded.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from penstock.cli.output import Live, ending_lines, listed, verdict_lines
+from penstock.clean_text import json_text
+from penstock.cli.output import Live, conclude, ending_lines, listed, verdict_lines
 from penstock.cli.scenarios import (
     BOUNDS,
     OneOf,
@@ -22,12 +23,13 @@ from penstock.cli.scenarios import (
     scenario_from,
     scenario_options,
 )
+from penstock.cli.terminal import say_lines
 from penstock.next_steps import advice
 from penstock.report.conclusion import conclusion_of
 from penstock.report.story import tell
 from penstock.verdict import Result
 from penstock.verify.options import VerifyOptions
-from penstock.verify.proof import Proof, Refutation, prove
+from penstock.verify.proof import Proof, Refutation
 from penstock.verify.verification import Method
 
 
@@ -62,12 +64,16 @@ def verify_command(
     table = dict(chosen.verify)
     given = {"properties": list(claims), "mode": mode, "fair": fair, "timeouts": timeouts}
     table.update({key: value for key, value in given.items() if value})
+    from penstock.worker.engines import prove
+
     with Live(quiet=as_json) as live:
         proof = prove(replace(chosen, verify=table), output=output, progress=live.show)
     from penstock.report.export.ci import held_by, write_ci_files
 
+    say_lines([proof_as_json(proof)] if as_json else proof_lines(proof))
     tested = {text: int(text not in proof.untested) for text in proof.methods}
-    write_ci_files(
+    write_ci = partial(
+        write_ci_files,
         junit=junit,
         sarif=sarif,
         name=chosen.name,
@@ -77,8 +83,7 @@ def verify_command(
         covered=proof.covered,
         seconds=proof.seconds,
     )
-    click.echo(proof_as_json(proof) if as_json else "\n".join(proof_lines(proof)))
-    return proof.verdict.status
+    return conclude(proof.verdict, proof.unwritten, write_ci)
 
 
 def proof_lines(proof: Proof) -> Iterator[str]:
@@ -147,6 +152,7 @@ def proof_as_json(proof: Proof) -> str:
         "reductions": proof.reasons,
         "remarks": proof.remarks,
         "next_steps": [step.plain() for step in proof.next_steps],
+        "unwritten": proof.unwritten or None,
         "covered": None if proof.covered is None else str(proof.covered),
         "classes": sum(proof.classes.values()),
         "classes_by_host": proof.classes,
@@ -158,4 +164,4 @@ def proof_as_json(proof: Proof) -> str:
         "violations": [_refutation_as_json(finding) for finding in proof.findings],
         "beyond_the_scenario": [_refutation_as_json(finding) for finding in proof.beyond],
     }
-    return json.dumps(found)
+    return json_text(found)

@@ -20,6 +20,7 @@ import operator
 import os
 import queue
 import re
+import struct
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -320,12 +321,27 @@ IMMUTABLE: Final[Mapping[type, Callable[[Any], Iterable[Any]]]] = {
     type({}.keys()): lambda value: (value.mapping,),
     type({}.values()): lambda value: (value.mapping,),
     type({}.items()): lambda value: (value.mapping,),
+    re.Pattern: lambda value: (value.pattern, value.flags),
+    struct.Struct: lambda value: (value.format,),
+    property: lambda value: (value.fget, value.fset, value.fdel, value.__doc__),
+    staticmethod: lambda value: (value.__func__, _own_attributes(value)),
+    classmethod: lambda value: (value.__func__, _own_attributes(value)),
     re.Match: lambda value: (value.re.pattern, value.string, value.regs),
     operator.itemgetter: lambda value: value.__reduce__()[1],
     operator.attrgetter: lambda value: value.__reduce__()[1],
     operator.methodcaller: lambda value: value.__reduce__()[1],
 }
 """Types whose objects cannot be changed themselves, and what they lead to."""
+
+
+_COPIED: Final = frozenset(
+    {"__module__", "__name__", "__qualname__", "__doc__", "__wrapped__", "__annotations__"}
+)
+"""What a method that is wrapped has of the function inside."""
+
+
+def _own_attributes(value: Any) -> Any:
+    return value.__dict__ if vars(value).keys() - _COPIED else None
 
 
 def _seen_through(value: memoryview) -> tuple[Any, ...]:

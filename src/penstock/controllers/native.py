@@ -18,8 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
 
-from penstock.controllers import origins, reservations
-from penstock.controllers.deadline import TookTooLong, deadline
+from penstock.controllers import calls, origins, reservations, watchdog
 from penstock.controllers.held import Holding, held, named
 from penstock.controllers.osken.determinism import Surroundings
 from penstock.controllers.osken.dice import Roll
@@ -28,7 +27,7 @@ from penstock.controllers.osken.loading import namespaces_of
 from penstock.controllers.reactions import Given, Perform, Reaction, unheard
 from penstock.controllers.snapshot import Heap, Snapshot
 from penstock.controllers.surface import MoreState, Surface
-from penstock.errors import PenstockError
+from penstock.errors import Interrupted, PenstockError
 from penstock.loading import is_user_file, load_object
 from penstock.openflow.actions import Action, ApplyActions, Output
 from penstock.openflow.match import ANYTHING, Match
@@ -51,7 +50,7 @@ from penstock.symbolic.code.in_place import follow_modules, sources, with_neighb
 from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import TooManyDecisions, unnoticed
 from penstock.symbolic.space import Inputs
-from penstock.users_code import run_users
+from penstock.users_code import kind_and_words, run_users
 from penstock.world.component import Event, Port, Send, Step
 from penstock.world.signals import FABRIC, Carrier, Power
 
@@ -132,6 +131,9 @@ _FIRINGS: Final = 100
 _FIRST_LOOK: Final = 64
 """After how many steps it is looked whether the program changes what is not saved; then after more."""
 
+_LOADING: Final = 60.0
+"""How many seconds it may take to load a program."""
+
 _HANDLERS: Final = (
     (PacketIn, Controller.packet_in.__name__),
     (PortStatus, Controller.port_status.__name__),
@@ -197,6 +199,7 @@ class NativeController:
         """The handlers that the program's class does not have."""
         self._surroundings = surroundings or Surroundings(Hub(), _LINES)
         self._hub = self._surroundings.hub
+        self._hub.alone = True
         self._adopted: list[Any] = []
         # What is drawn while the program is made is never decided.
         self._rolled: dict[Roll, bool] = dict.fromkeys(self._surroundings.dice.rolls, False)
@@ -265,6 +268,7 @@ class NativeController:
         return (
             *reservations.unsaved(self._unsaved),
             *reservations.unseen(self._opaque, self._opaque),
+            *reservations.lifetimes(self.sources()),
             *reservations.outside({**self._surroundings.noticed, **self._left_waiting}),
             *reservations.chance(self._rolled),
             *reservations.clock(read=self._hub.agenda.clock_read),
@@ -330,7 +334,8 @@ class NativeController:
         message = question.follow_native(inputs) if followed else question.message(inputs)
         state.snapshot.restore()
         self._current = None
-        return self._call(_handler_of(message), switch, message)
+        plain = question.message(inputs)
+        return self._call(_handler_of(message), switch, message, state=state.snapshot, plain=plain)
 
     def rehearse(self, state: NativeState) -> Perform:
         """Bring the program into a state, and return what has things happen to it one after the other."""
@@ -339,9 +344,11 @@ class NativeController:
 
         def perform(given: Given, question: Question | None, inputs: Inputs) -> None:
             handler, *arguments = cast("tuple[Any, ...]", given.what)
+            plain = None
             if question is not None:
-                arguments[-1] = question.follow_native(inputs)
-            self._call(handler, *arguments, seed=given.before.snapshot.digest)
+                arguments[-1], plain = question.follow_native(inputs), question.message(inputs)
+            before = given.before.snapshot
+            self._call(handler, *arguments, state=before, seed=before.digest, plain=plain)
 
         return perform
 
@@ -353,7 +360,7 @@ class NativeController:
             self._current = before
         if handler in self._left_out and handler not in vars(self._program):
             return Step(state)
-        sends, events = self._call(handler, *arguments, seed=before.digest)
+        sends, events = self._call(handler, *arguments, state=before, seed=before.digest)
         self._current = after = self._heap.take()
         if not after.opaque <= self._opaque.keys():
             self._opaque.update({kind: "" for kind in after.opaque if kind not in self._opaque})
@@ -381,8 +388,10 @@ class NativeController:
         sent = named(self.name, before.held, given, sends, changed=changed, busy=False)
         return Step(NativeState(before.waiting, snapshot, sent.holding), sent.sends, events + sent.events)
 
-    def _call(self, handler: str, *arguments: object, seed: bytes = b"") -> Reaction:
-        """Run one handler on the program as it is."""
+    def _call(
+        self, handler: str, *arguments: object, state: Snapshot, seed: bytes = b"", plain: object = None
+    ) -> Reaction:
+        """Run one handler on the program as it is, in a state; `plain` is what it is given without terms."""
         outbox = self._program._outbox = []
         events: tuple[Event, ...] = ()
         hub, surroundings = self._hub, self._surroundings
@@ -394,28 +403,34 @@ class NativeController:
             origins.begin()
             origins.watch_returns()
         try:
-            with surroundings.around(seed, quiet=False), deadline(self.seconds):
+            calls.begin((self.name, state.digest, handler, plain or arguments), self.seconds)
+            with surroundings.around(seed, quiet=False), watchdog.limit(self.seconds, _interrupt):
                 with hub.in_context() as context:
                     context.run(getattr(self._program, handler), *arguments)
                 if hub.agenda.ready or hub.agenda.timers:
                     self._run_threads()
             for crash in hub.crashes:
                 raise crash
-        except TookTooLong as late:
+        except (TookTooLong, calls.NeverReturned) as late:
             events = (Event("hung", (self.name, f"{handler}: {late}")), *origins.raised_event(late))
         except WouldWait as waits:
             hung = Event("hung", (self.name, f"{handler}: {waits} for ever"))
             events = (hung, *origins.raised_event(waits))
-        except (KeyboardInterrupt, TooManyDecisions):
+        except (Interrupted, TooManyDecisions):
             raise
+        except calls.ProcessEnded as error:
+            crashed = Event("crashed", (self.name, f"ProcessEnded: {error}", ""))
+            events = (crashed, *origins.raised_event(error))
         except BaseException as error:
             # What is written about a crash decides nothing.
             with unnoticed():
                 # The story begins in the program; what called it is not its business.
                 begin = error.__traceback__ and error.__traceback__.tb_next
                 text = "".join(traceback.format_exception(type(error), error, begin))
-                crashed = Event("crashed", (self.name, f"{type(error).__name__}: {error}", text))
+                crashed = Event("crashed", (self.name, kind_and_words(error), text))
                 events = (crashed, *origins.raised_event(error))
+        finally:
+            calls.end()
         self._rolled.update((roll, False) for roll in surroundings.dice.rolls)
         self._program._outbox = []
         if origins.is_recording():
@@ -442,9 +457,21 @@ def load_native(text: str, folder: Path) -> tuple[Any, Surroundings]:
     """Load what `file.py:Class` names and make it, in the surroundings that it is to run in."""
     surroundings = Surroundings(Hub(), _LINES)
     use(surroundings.hub)
-    with surroundings.around(b"", loading=True, quiet=False):
-        made = load_object(text, folder, "controller")
-        return run_users(f"The controller {text}", made), surroundings
+    try:
+        with surroundings.around(b"", loading=True, quiet=False), calls.counted(("load", text), _LOADING):
+            calls.trace_here()
+            made = load_object(text, folder, "controller")
+            return run_users(f"The controller {text}", made), surroundings
+    except calls.NotMade as error:
+        raise PenstockError(f"The controller {text} cannot be loaded, because {calls.told(error)}.") from None
+
+
+class TookTooLong(BaseException):
+    """A handler was interrupted; no `Exception`, so that it does not catch it by accident."""
+
+
+def _interrupt(what: str) -> None:
+    raise TookTooLong(what)
 
 
 def _handler_of(message: object) -> str:

@@ -98,7 +98,8 @@ def belong_to_programs(modules: Iterable[ModuleType]) -> None:
         _is_program.cache_clear()
 
 
-def _is_own(frame: FrameType) -> bool:
+def is_own(frame: FrameType) -> bool:
+    """Tell whether a frame runs code of a program."""
     return _is_program(str(frame.f_globals.get("__name__")), frame.f_code.co_filename)
 
 
@@ -118,9 +119,9 @@ class _Recording:
 
     def notice(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Note where a handler returns: a function of the program that the framework called."""
-        if event == "return" and _is_own(frame):
+        if event == "return" and is_own(frame):
             caller = frame.f_back
-            if caller is None or not _is_own(caller):
+            if caller is None or not is_own(caller):
                 self.returned = _text_of(frame)
 
 
@@ -166,20 +167,30 @@ def returned() -> str:
     return _recording.returned
 
 
-def calling_code() -> str:
-    """Return the functions of the program that have called into here, innermost first."""
-    return _joined(_frames(sys._getframe(1)))
+def calling_code(frame: FrameType | None = None) -> str:
+    """Return the functions of the program that have called a frame, by default into here, innermost first."""
+    return _joined(_frames(frame or sys._getframe(1)))
 
 
-def suspended_code(frames: Sequence[FrameType]) -> str:
-    """Return where a suspended program is: its handler, the line it is at, and what that says."""
-    own = [frame for frame in frames if _is_own(frame)]
+class Suspended(NamedTuple):
+    """Where a suspended program is."""
+
+    told: str
+    """Its handler, the line it is at, and what that says."""
+    code: str
+    """Its functions, innermost first."""
+
+
+def suspended_code(frames: Sequence[FrameType]) -> Suspended | None:
+    """Return where a suspended program is, if any of its own functions is."""
+    own = [frame for frame in frames if is_own(frame)]
     if not own:
-        return ""
+        return None
     inner, outer = own[0], own[-1]
     source = linecache.getline(inner.f_code.co_filename, inner.f_lineno).strip()
     place = f"{Path(inner.f_code.co_filename).name}:{inner.f_lineno}"
-    return f"{outer.f_code.co_name}, {place}{f': {source}' if source else ''}"
+    told = f"{outer.f_code.co_name}, {place}{f': {source}' if source else ''}"
+    return Suspended(told, _joined(iter(own)))
 
 
 def raising_code(error: BaseException) -> str:
@@ -187,7 +198,7 @@ def raising_code(error: BaseException) -> str:
     found: list[str] = []
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
-        if _is_own(trace.tb_frame):
+        if is_own(trace.tb_frame):
             found.append(_text_of(trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
     return "<".join(reversed(found[-_MOST_FRAMES:]))
@@ -197,7 +208,7 @@ def _frames(frame: FrameType | None) -> Iterator[FrameType]:
     """Yield the frames of the program from here up to where Penstock called it."""
     inside = False
     while frame is not None:
-        if _is_own(frame):
+        if is_own(frame):
             inside = True
             yield frame
         elif inside and str(frame.f_globals.get("__name__")).startswith(_CALLERS):
@@ -221,7 +232,12 @@ def code_events(senders: Sequence[tuple[str, str]]) -> tuple[Event, ...]:
     return (Event(RETURNED, (_recording.returned,)),) if _recording.returned else ()
 
 
+def stuck_events(suspended: Sequence[Suspended]) -> tuple[Event, ...]:
+    """Return the event that says where a program waits for ever."""
+    return (Event(RAISED, (suspended[0].code,)),) if suspended else ()
+
+
 def raised_event(error: BaseException) -> tuple[Event, ...]:
     """Return the event that says where a program failed, if that is to be noted and known."""
-    code = raising_code(error) if _recording.is_on else ""
+    code = (getattr(error, "code", "") or raising_code(error)) if _recording.is_on else ""
     return (Event(RAISED, (code,)),) if code else ()

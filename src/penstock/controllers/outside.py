@@ -178,6 +178,16 @@ def place_of(frame: FrameType | None) -> str:
     return first
 
 
+def is_library_import(frame: FrameType | None) -> bool:
+    """Tell whether a library does something because it is imported, which it does once for all programs."""
+    while frame is not None and frame.f_code.co_filename.startswith(("<", _PENSTOCK, *_LIBRARIES)):
+        code = frame.f_code
+        if code.co_name == "<module>" and code.co_filename.startswith(_LIBRARIES):
+            return True
+        frame = frame.f_back
+    return False
+
+
 _LIBRARIES: Final = tuple(
     {str(Path(os.__file__).parent) + os.sep, *(f"{path}{os.sep}" for path in sys.path if "-packages" in path)}
 )
@@ -216,15 +226,21 @@ class Settings:
             gc.get_threshold(),
             gc.isenabled(),
             socket.getdefaulttimeout(),
+            sys.getdlopenflags(),
+            sys.get_coroutine_origin_tracking_depth(),
+            threading.stack_size(),
         )
 
     @staticmethod
     def write(settings: tuple[Any, ...]) -> None:
         """Set Python as it was."""
-        limit, interval, digits, threshold, collects, timeout = settings
+        limit, interval, digits, threshold, collects, timeout, flags, depth, stack = settings
         sys.setrecursionlimit(limit)
         sys.setswitchinterval(interval)
         sys.set_int_max_str_digits(digits)
         gc.set_threshold(*threshold)
         (gc.enable if collects else gc.disable)()
         socket.setdefaulttimeout(timeout)
+        sys.setdlopenflags(flags)
+        sys.set_coroutine_origin_tracking_depth(depth)
+        threading.stack_size(stack)

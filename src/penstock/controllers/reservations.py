@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
 
 from penstock.controllers.c_contents import LOST
 from penstock.controllers.osken.dice import Roll
@@ -27,6 +29,28 @@ def unseen(kinds: Collection[str], places: Mapping[str, str]) -> Iterator[Reserv
         yield Reservation(
             f"The program keeps state that Penstock does not see, in {where}an object of type {name}.",
             "Keep it in plain attributes, lists and dictionaries.",
+        )
+
+
+_LIFETIMES: Final = frozenset(
+    {"__subclasses__", "getrefcount", "get_objects", "get_referrers", "finalize", "__del__"}
+)
+"""What programs use that go by when objects are given up."""
+
+
+def lifetimes(sources: Iterable[str]) -> Iterator[Reservation]:
+    """Yield that a program goes by which objects there are in memory."""
+    used = {
+        name
+        for source in sources
+        for node in ast.walk(ast.parse(source))
+        if (name := getattr(node, "attr", None) or getattr(node, "name", None)) in _LIFETIMES
+    }
+    for name in sorted(used):
+        yield Reservation(
+            f"The program goes by when objects are given up ({name}), which is later while earlier states "
+            "are kept.",
+            "Keep a list of what there is.",
         )
 
 

@@ -33,15 +33,15 @@ import enum
 import fractions
 import functools
 import random
-import re
-import struct
 import sys
 import types
 import uuid
 import weakref
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final
 
 from penstock.controllers.c_contents import C_FIELD, IMMUTABLE, TUPLE_FIELD, c_part
@@ -56,6 +56,11 @@ from penstock.controllers.contents import (
     parts_of,
     same_dict,
 )
+from penstock.errors import PenstockError
+from penstock.symbolic.code.in_place import identity_of
+
+_DEEPEST: Final = 30_000
+"""How many calls more than usual may be inside each other while a program is saved."""
 
 _ATOMS: Final = frozenset(
     {int, str, bytes, float, bool, complex, type(None), range, type(Ellipsis), type(NotImplemented)}
@@ -79,12 +84,7 @@ _FIXED: Final = (
     types.GenericAlias,
     types.UnionType,
     ContextVar,
-    property,
-    staticmethod,
-    classmethod,
-    re.Pattern,
     *(C_FIELD, TUPLE_FIELD),
-    struct.Struct,
     random.SystemRandom,
     type(functools.lru_cache(repr)),
 )
@@ -95,7 +95,14 @@ _MARKS: Final = frozenset({"callers", "__wrapped__"})
 Fixed = Callable[[type], bool]
 Treatment = Callable[["Walk", Any], None]
 
-Entry = tuple[Any, tuple[Part, ...], tuple[Any, ...], tuple[str, ...] | None, tuple[Any, ...]]
+
+class Parts(tuple[Part, ...]):
+    """The parts that objects are made of, and their class, if it is of a kind that they can be given."""
+
+    kind: type | None = None
+
+
+Entry = tuple[Any, Parts, tuple[Any, ...], tuple[str, ...] | None, tuple[Any, ...]]
 """An object, its parts, their contents, its text with gaps, and what fills the gaps.
 
 There is no text where its order depends on what mutable members hold at the moment.
@@ -179,11 +186,20 @@ class Heap:
 
     def take(self) -> Snapshot:
         """Return a snapshot of the program as it is."""
+        try:
+            return self._taken()
+        except RecursionError:
+            with _deeper():
+                return self._taken()
+
+    def _taken(self) -> Snapshot:
         walk = Walk(self._treatments, self._known, self.local)
+        walk.weak = []
         for root in self.roots:
             # A function among the roots is one that is known to change, plain as it may look.
             (_write_function if type(root) is types.FunctionType else Walk.emit)(walk, root)
             walk.out.append("\0")
+        walk.write_weakly_held(self._own)
         text = "".join(walk.out).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=16).digest()
         snapshot = Snapshot(digest, tuple(walk.met.values()), tuple(walk.notes), frozenset(walk.opaque))
@@ -247,7 +263,7 @@ class Heap:
         if not parts:
             return Walk.write_opaque
         label = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-        write = _mutable(parts, label)
+        write = _mutable(_of_class(parts, kind), label)
         if own is None and (hidden := hidden_base(kind)) is not None:
             write = _partly_seen(write, hidden)
         return write if self.local(kind) is None else _with_class(write)
@@ -274,6 +290,25 @@ class Heap:
         namespace.constants = {
             name: value for name, value in vars(owner).items() if constant(value) is not None
         }
+
+
+@contextmanager
+def _deeper() -> Iterator[None]:
+    """Have Python go deeper than programs may: a list can be linked further than a function may call itself.
+
+    Raises `PenstockError` where that is not enough.
+    """
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + _DEEPEST)
+    try:
+        yield
+    except RecursionError:
+        raise PenstockError(
+            "The program keeps objects too deeply inside each other to be saved, as in a long linked list: "
+            "keep them in a list or a dictionary."
+        ) from None
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class _Treatments(dict[type, Treatment]):
@@ -350,6 +385,9 @@ def _named_members(where: str, content: Any) -> Iterable[tuple[str, Any]]:
 
 def _write(entry: Entry) -> None:
     value, parts, contents, _, _ = entry
+    if parts.kind is not None and type(value) is not parts.kind:
+        # A program may have made it an object of another class.
+        object.__setattr__(value, "__class__", parts.kind)
     for part, content in zip(parts, contents, strict=True):
         part.write(value, content)
 
@@ -357,7 +395,7 @@ def _write(entry: Entry) -> None:
 class Walk:
     """One walk over an object graph: gathers entries and writes the canonical text."""
 
-    __slots__ = ("known", "local", "met", "notes", "numbers", "opaque", "out", "treatments")
+    __slots__ = ("known", "local", "met", "notes", "numbers", "opaque", "out", "treatments", "weak")
 
     def __init__(
         self,
@@ -378,6 +416,19 @@ class Walk:
         """The last entries of objects, by their identities."""
         self.treatments = treatments
         self.local = local
+        self.weak: list[Any] | None = None
+        """What weak references lead to, to be written when all else is; None: it is written at once."""
+
+    def write_weakly_held(self, own: Container[str]) -> None:
+        """Write what weak references lead to; note objects of the program's that nothing else holds.
+
+        Python would have them gone by now, and only earlier states that are kept hold them.
+        """
+        waiting, self.weak = self.weak or [], None
+        for value in waiting:
+            if id(value) not in self.numbers and type(value).__module__ in own:
+                self.opaque.add(f"{type(value).__module__}.{type(value).__qualname__}")
+            self.emit(value)
 
     def emit(self, value: Any) -> None:
         """Write the text of a value, and note the contents of what it is made of."""
@@ -402,13 +453,16 @@ class Walk:
         if treatment is Walk.write_class:
             return _fixed_text(value) if self.local(value) is None else None
         if treatment is Walk.write_function:
-            return _fixed_text(value) if self._is_plain(value) else None
+            return self._plain_text(value) if self._is_plain(value) else None
         if treatment is Walk.write_builtin:
             return _fixed_text(value) if isinstance(value.__self__, _HOMES) else None
         if treatment is Walk.write_tuple:
             texts = [self.constant(item) for item in value]
             known = [text for text in texts if text is not None]
             return f"({','.join(known)})" if len(known) == len(texts) else None
+        if (leads_to := IMMUTABLE.get(type(value))) is not None:
+            parts = self.constant(tuple(leads_to(value)))
+            return None if parts is None else f"{type(value).__name__}:{parts}"
         return None
 
     def _is_plain(self, function: types.FunctionType) -> bool:
@@ -418,6 +472,11 @@ class Walk:
         if function.__dict__ and not function.__dict__.keys() <= _MARKS:
             return False
         return all(self.constant(value) is not None for value in function.__defaults__ or ())
+
+    def _plain_text(self, function: types.FunctionType) -> str:
+        """Return the text of a function that holds nothing but default values, which cannot change."""
+        defaults = function.__defaults__
+        return _fixed_text(function) + (f"({self.constant(defaults)})" if defaults else "")
 
     # Treatments.
 
@@ -446,9 +505,16 @@ class Walk:
         """Write what a weak proxy leads to."""
         self.out.append("proxy:")
         try:
-            self.emit(value.__repr__.__self__)
+            self._emit_weakly(value.__repr__.__self__)
         except ReferenceError:
             self.out.append("dead")
+
+    def _emit_weakly(self, value: Any) -> None:
+        """Write what a weak reference leads to, at the end if that is not written yet."""
+        if self.weak is None or value is None or id(value) in self.numbers:
+            self.emit(value)
+        else:
+            self.weak.append(value)
 
     def write_opaque(self, value: Any) -> None:
         """Write what shows of something that cannot be looked into."""
@@ -492,15 +558,17 @@ class Walk:
     def write_weak(self, value: weakref.ref[Any]) -> None:
         """Write what a weak reference leads to."""
         self.out.append("weak:")
-        self.emit(value())
+        self._emit_weakly(value())
 
     def write_function(self, value: types.FunctionType) -> None:
         """Write a function with what it closes over, its default values and its attributes."""
-        self.out.append(_fixed_text(value))
-        if not self._is_plain(value):
+        if self._is_plain(value):
+            self.out.append(self._plain_text(value))
+        else:
+            self.out.append(_fixed_text(value))
             _write_function(self, value)
 
-    def read(self, value: Any, parts: tuple[Part, ...], label: str) -> Entry:
+    def read(self, value: Any, parts: Parts, label: str) -> Entry:
         """Return the entry of an object as it is now."""
         contents = tuple([part.read(value) for part in parts])
         pieces: list[str] = [f"<{label}"]
@@ -552,7 +620,18 @@ class Walk:
         return "".join(trial.out)
 
 
-def _mutable(parts: tuple[Part, ...], label: str) -> Treatment:
+def _of_class(parts: Iterable[Part], kind: type) -> Parts:
+    """Return the parts of the objects of a class."""
+    made = Parts(parts)
+    made.kind = kind if kind.__flags__ & _MADE_BY_STATEMENT else None
+    return made
+
+
+_MADE_BY_STATEMENT: Final = 1 << 9
+"""The flag of classes that were not written in C."""
+
+
+def _mutable(parts: Parts, label: str) -> Treatment:
     """Return the treatment of objects made of parts: written by their last entry where that still holds.
 
     This is where a walk spends its time, hence one function without calls that could be avoided.
@@ -573,7 +652,11 @@ def _mutable(parts: tuple[Part, ...], label: str) -> Treatment:
             return
         numbers[key] = len(numbers)
         entry = walk.known.get(key)
-        if entry is None or not (is_same(value, entry[2]) if others else first(value, entry[2][0])):
+        if (
+            entry is None
+            or entry[1] is not parts
+            or not (is_same(value, entry[2]) if others else first(value, entry[2][0]))
+        ):
             entry = walk.read(value, parts, label)
         walk.met[key] = entry
         _, _, _, pieces, gaps = entry
@@ -625,8 +708,18 @@ def _view(parts: Callable[[Any], Iterable[Any]]) -> Treatment:
     return write
 
 
+_NAMES_OF_FUNCTION: Final = ("__name__", "__qualname__", "__doc__")
+
+
 def _read_function(value: types.FunctionType) -> tuple[Any, ...]:
-    return value.__defaults__, value.__kwdefaults__, dict(value.__dict__), *(value.__closure__ or ())
+    names = tuple([getattr(value, name) for name in _NAMES_OF_FUNCTION])
+    held = value.__defaults__, value.__kwdefaults__, dict(value.__dict__), value.__code__, names
+    return *held, *(value.__closure__ or ())
+
+
+def _is_same_code(one: types.CodeType, other: types.CodeType) -> bool:
+    """Tell whether two codes are one function's, one of them perhaps rewritten to be followed."""
+    return one is other or _code_text(one) == _code_text(other)
 
 
 def _same_function(value: types.FunctionType, content: tuple[Any, ...]) -> bool:
@@ -634,10 +727,18 @@ def _same_function(value: types.FunctionType, content: tuple[Any, ...]) -> bool:
         value.__defaults__ is content[0]
         and value.__kwdefaults__ is content[1]
         and same_dict(value.__dict__, content[2])
+        and _is_same_code(value.__code__, content[3])
+        and all(
+            getattr(value, name) is held for name, held in zip(_NAMES_OF_FUNCTION, content[4], strict=True)
+        )
     )
 
 
 def _write_back_function(value: types.FunctionType, content: tuple[Any, ...]) -> None:
+    if not _is_same_code(value.__code__, content[3]):
+        value.__code__ = content[3]
+    for name, held in zip(_NAMES_OF_FUNCTION, content[4], strict=True):
+        setattr(value, name, held)
     value.__defaults__, value.__kwdefaults__ = content[:2]
     value.__dict__.clear()
     value.__dict__.update(content[2])
@@ -649,9 +750,9 @@ def _lay_function(value: Any, content: tuple[Any, ...], constant: Callable[[Any]
 
 
 FUNCTION: Final = Part(_read_function, _same_function, _write_back_function, _lay_function)
-"""A function's default values, attributes and cells."""
+"""A function's code, default values, attributes and cells."""
 
-_write_function: Final = _mutable((FUNCTION,), "function")
+_write_function: Final = _mutable(Parts((FUNCTION,)), "function")
 
 _HOMES: Final = (types.ModuleType, type, type(None))
 """What functions written in C belong to, where they are not methods of an object."""
@@ -666,8 +767,8 @@ _OWN: Final[Mapping[type, Treatment]] = {
     types.MethodWrapperType: Walk.write_builtin,
     weakref.ProxyType: Walk.write_proxy,
     weakref.CallableProxyType: Walk.write_proxy,
-    Namespace: _mutable((NAMESPACE,), "namespace"),
-    Variables: _mutable((VARIABLES,), "variables"),
+    Namespace: _mutable(Parts((NAMESPACE,)), "namespace"),
+    Variables: _mutable(Parts((VARIABLES,)), "variables"),
 }
 
 
@@ -676,8 +777,34 @@ def _atom_text(value: Any) -> str:
 
 
 def _fixed_text(value: Any) -> str:
+    """Return a text that no other fixed thing has: things of one name may be of different modules."""
+    home = getattr(value, "__module__", None)
     if isinstance(value, enum.Enum):
-        return f"fixed:{type(value).__qualname__}.{value.name}"
+        return f"fixed:{home}.{type(value).__qualname__}.{value.name}"
+    if isinstance(value, types.FunctionType):
+        return f"fixed:function:{home}.{value.__qualname__}:{_code_text(value.__code__)}"
+    if isinstance(value, types.CodeType):
+        return f"fixed:code:{_code_text(value)}"
+    if isinstance(value, types.GenericAlias | types.UnionType):
+        return f"fixed:{value!r}"
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     name = name or getattr(value, "name", "")
-    return f"fixed:{type(value).__name__}:{name}"
+    return f"fixed:{type(value).__name__}:{home}.{name}"
+
+
+_CODES: Final[dict[int, tuple[types.CodeType, str]]] = {}
+"""Code objects and their texts, by the identities that they have as long as they are kept here."""
+
+
+def _code_text(code: types.CodeType) -> str:
+    """Return a text that no other function's code has, also if it has the same name or no file."""
+    known = _CODES.get(id(code))
+    if known is None:
+        text = f"{code.co_filename}:{identity_of(code)}"
+        if not Path(code.co_filename).is_file():
+            inner = (
+                _code_text(each) if isinstance(each, types.CodeType) else each for each in code.co_consts
+            )
+            text += f":{code.co_code!r}:{code.co_names}:{tuple(inner)!r}"
+        known = _CODES[id(code)] = (code, text)
+    return known[1]

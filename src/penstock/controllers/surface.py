@@ -48,7 +48,7 @@ _CACHES: Final = frozenset(
             "warnings._filters_mutated",
             "builtins._",
         ),
-        *("os.environ", "os.environb", "sys.flags", "re._cache", "re._cache2"),
+        *("os.environ", "os.environb", "sys.flags", "re._cache", "re._cache2", "linecache.cache"),
         *("threading._active", "threading._limbo", "threading._shutdown_locks", "threading._dangling"),
     }
 )
@@ -254,7 +254,7 @@ class _Gathering:
 
 
 def _watched(path: Path, value: Any, depth: int) -> Watched:
-    """Return a thing with its content as it is now."""
+    """Return a thing with its content as it is now; one that refuses to be read is watched from outside."""
     parts: tuple[Part, ...]
     if isinstance(value, ModuleType | type):
         value, parts = Namespace(value), (NAMESPACE,)
@@ -263,7 +263,11 @@ def _watched(path: Path, value: Any, depth: int) -> Watched:
     else:
         kind: Any = type(value)
         parts = _parts_of(kind) or (_OPAQUE,)
-    return Watched(value, path, parts, tuple([part.read(value) for part in parts]), depth)
+    try:
+        contents = tuple([part.read(value) for part in parts])
+    except Exception:  # whatever an object of a library makes of being read
+        parts, contents = (_OPAQUE,), (_OPAQUE.read(value),)
+    return Watched(value, path, parts, contents, depth)
 
 
 _LIBRARIES: Final[dict[tuple[int, ...], list[Watched]]] = {}

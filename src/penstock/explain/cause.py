@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from penstock.explain.explanation import Code, Explanation
@@ -24,13 +25,18 @@ from penstock.explain.past import (
     raised,
     returned,
 )
+from penstock.openflow.actions import actions_text
 from penstock.openflow.messages import NO_BUFFER, PacketIn
-from penstock.report.story import sentences
-from penstock.world.transition import Record
+from penstock.report.story import refusal_text, sentences
+from penstock.world.component import Port
+from penstock.world.frame import Frame, without_descriptions
+from penstock.world.switch.flow_table import FlowEntry, FlowTable
+from penstock.world.switch.headers import read
+from penstock.world.transition import InFlight, Record
 
-_DESCRIPTION: Final = re.compile(r" \[[^\]]*\]")
 _GROUP: Final = re.compile(r"\bgroup:(\d+)")
 _NODE: Final = re.compile(r"[A-Za-z]\w*")
+_PORT_DOWN: Final = re.compile(r"\bport (\d{1,9}) is down")
 _MOST_CODE: Final = 3
 _TABLE_MISS: Final = "priority=0 any "
 FAILURES: Final = ("crashed", "hung")
@@ -74,16 +80,25 @@ def _end(past: Past, name: str, message: str) -> Explanation | None:
     for flight in record.lost:
         if name_of(flight.message) == name:
             nowhere = f"port {flight.channel.port} of {record.node}, which leads nowhere"
-            since = past.cut_off(record.node, flight.channel.port, place)
-            when = "" if since is None else f" since {past.called(since)[3:]} ({past.headline(since)})"
-            return _decided(past, place, f"sent {name} out of {nowhere}{when}")
+            since = _since(past, place, flight.channel.port)
+            found = _decided(past, place, f"sent {name} out of {nowhere}{since}")
+            return replace(found, why=found.why + _hidden(past, place))
     if trouble := _trouble(record, name):
-        return _decided(past, place, f"did not send {name} on: {trouble}{_removed(past, place)}")
+        trouble = _PORT_DOWN.sub(lambda found: found[0] + _since(past, place, int(found[1])), trouble)
+        removed = _removed(past, place)
+        found = _decided(past, place, f"did not send {name} on: {trouble}{removed.why}")
+        return Explanation(found.why + _hidden(past, place), _codes(*found.code, *removed.code))
     if any(name_of(flight.message) == name and _is_packet_in(flight.message) for flight in record.sends):
         return _handed_over(past, place, name)
     if any(event.kind == "ignored" for event in record.events):
         return _rewritten(past, place, name) or _arrival(past, name, message)
     return _arrival(past, name, message)
+
+
+def _since(past: Past, place: int, port: Port) -> str:
+    """Return since when a port leads nowhere, in words."""
+    since = past.cut_off(past.records[place].node, port, place)
+    return "" if since is None else f" since {past.called(since)[3:]} ({past.headline(since)})"
 
 
 def _ending_place(past: Past, name: str) -> int | None:
@@ -121,17 +136,39 @@ def _trouble(record: Record, name: str) -> str:
         if event.kind in ("dropped", "not-output") and event.detail[0] in (name, ""):
             return str(event.detail[2])
         if event.kind == "refused":
-            return f"it refused that with {event.detail[0]}"
+            return f"it refused that with {refusal_text(event)}"
     return ""
 
 
-def _removed(past: Past, place: int) -> str:
-    """Return when the last rule was removed from a table in which a packet met none."""
+def _removed(past: Past, place: int) -> Explanation:
+    """Explain by the last rule that was removed from a table in which a packet met none."""
     record = past.records[place]
-    if not any(event.kind == "missed" for event in record.events):
-        return ""
     gone = past.last_removed(record.node, place)
-    return "" if gone is None else f" (the rule {gone[1]} was removed {past.called(gone[0])})"
+    if gone is None or not any(event.kind == "missed" for event in record.events):
+        return Explanation()
+    at, rule = gone
+    sender, message = past.sender(at), past.records[at].message
+    by = f" by {message}" if sender is not None else ""
+    codes = () if sender is None else _codes(Code(sender.code, "sent that"))
+    return Explanation(f" (the rule {rule} was removed {past.called(at)}{by})", codes)
+
+
+def _hidden(past: Past, place: int) -> str:
+    """Return which rule of lower priority a packet would have met, had it not met the one that decided."""
+    record = past.records[place]
+    matched = [event for event in record.events if event.kind == "matched"]
+    if len(matched) != 1 or not isinstance(record.message, Frame):
+        # In a later table the packet may have been another.
+        return ""
+    _, port, table, met = matched[0].detail
+    if not isinstance(met, FlowEntry) or not isinstance(port, int):
+        return ""
+    added = past.entries(record.node, table, place)
+    below = FlowTable(entry for entry in added if 0 < entry.priority < met.priority)
+    hidden = below.lookup({**read(record.message.data).fields, "in_port": port})
+    if hidden is None:
+        return ""
+    return f"; it hides {hidden} (added {past.called(added[hidden])}), which matches too, at a lower priority"
 
 
 def _rewritten(past: Past, place: int, name: str) -> Explanation | None:
@@ -194,7 +231,17 @@ def _handled(past: Past, place: int, name: str, message: str) -> Explanation:
         for receiver in dict.fromkeys(str(flight.channel.port) for flight in chosen)
         for code in codes_of_sends(record, receiver)
     )
-    return Explanation(why + _became(past, place) + _kept(record), _codes(*codes))
+    further = _became(past, place) + _kept(record) or _for_later(chosen)
+    return Explanation(why + further, _codes(*codes))
+
+
+def _for_later(sends: Iterable[InFlight]) -> str:
+    """Return what is to say of a controller that answers a packet with nothing but rules."""
+    later = all(
+        _kind(flight.message) == "FlowMod" and getattr(flight.message, "buffer_id", NO_BUFFER) == NO_BUFFER
+        for flight in sends
+    )
+    return "; a FlowMod without a buffer is for packets to come, and sends none on" if later else ""
 
 
 def _became(past: Past, place: int) -> str:
@@ -205,7 +252,9 @@ def _became(past: Past, place: int) -> str:
         for event in record.events:
             if event.kind in ("dropped", "refused", "not-output"):
                 refused = event.kind == "refused"
-                what = f"refused that: {event.detail[0]}" if refused else f"dropped that: {event.detail[2]}"
+                what = (
+                    f"refused that: {refusal_text(event)}" if refused else f"dropped that: {event.detail[2]}"
+                )
                 found.append(f"; {record.node} {what}")
     return "".join(dict.fromkeys(found))
 
@@ -297,26 +346,35 @@ def _decided(past: Past, place: int, did: str) -> Explanation:
     record = past.records[place]
     if rules := _rules_met(record):
         added, codes = _origin(past, record.node, rules[-1], place)
-        groups = (code for number in _GROUP.findall(rules[-1]) for code in _group(past, record.node, number))
+        groups = _groups(past, record.node, rules[-1])
         return Explanation(f"{record.node}'s rule {rules[-1]}{added} {did}", _codes(*codes, *groups))
     sender = past.sender(place)
     if sender is not None and isinstance(record.transition.what, str):
         order = f"the {_kind(record.message)} sent {past.called(sender.place)}{_actions(record.message)}"
-        return Explanation(f"{record.node}, by {order}, {did}", _codes(Code(sender.code, "sent that")))
+        groups = _groups(past, record.node, order)
+        return Explanation(
+            f"{record.node}, by {order}, {did}", _codes(Code(sender.code, "sent that"), *groups)
+        )
     return Explanation(f"{record.node} {did}")
+
+
+def _groups(past: Past, switch: str, actions: str) -> Iterator[Code]:
+    """Yield the code that sent the last group-mod for each group of a switch that actions name."""
+    for number in dict.fromkeys(_GROUP.findall(actions)):
+        yield from _group(past, switch, number)
 
 
 def _group(past: Past, switch: str, number: str) -> Iterator[Code]:
     """Yield the code that sent the last group-mod for a group of a switch."""
-    sender = past.sender_of_text(switch, f" group={number} ", len(past.records) - 1)
+    sender = past.sender_of_text(switch, rf" group={number}\b", len(past.records) - 1)
     if sender is not None:
         yield Code(sender.code, f"sent group {number}")
 
 
 def _actions(message: object) -> str:
     """Return what a packet-out has a switch do, in brackets."""
-    actions = ",".join(map(str, getattr(message, "actions", ())))
-    return f" ({actions})" if actions else ""
+    actions = getattr(message, "actions", ())
+    return f" ({actions_text(actions)})" if actions else ""
 
 
 def _origin(past: Past, switch: str, rule: str, place: int) -> tuple[str, tuple[Code, ...]]:
@@ -324,7 +382,7 @@ def _origin(past: Past, switch: str, rule: str, place: int) -> tuple[str, tuple[
     added = past.rule_added(switch, rule, place)
     if added is None:
         return "", ()
-    sender = past.sender(added) or past.sender_of_text(switch, rule, added)
+    sender = past.sender(added) or past.sender_of_text(switch, re.escape(rule), added)
     codes = () if sender is None else _codes(Code(sender.code, "sent that rule"))
     return f" (added {past.called(added)})", codes
 
@@ -378,4 +436,4 @@ def _codes(*codes: Code) -> tuple[Code, ...]:
 
 def headlines(records: Iterable[Record]) -> list[str]:
     """Return what happened in each step, in half a sentence."""
-    return [_DESCRIPTION.sub("", told[0]).rstrip(".") for told in sentences(records)]
+    return [without_descriptions(told[0]).rstrip(".") for told in sentences(records)]

@@ -13,7 +13,8 @@ under way arrives, controllers and switches do what they still have to do, and t
     round by having the first step, and what it brought about, come after the second.  The first race whose
     turning makes the violation go away is told.
 
-How much of this is tried is bounded, in steps and in seconds; what was not tried is not told.
+How much of this is tried is bounded, in steps and in seconds; what was not tried is not told, nor what a run
+shows that does not come to rest.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ from penstock.world.transition import ACT, DELIVER, Record
 
 MOST_STEPS: Final = 12_000
 """How many steps all these runs may take together."""
+MOST_STEPS_TO_REST: Final = 400
+"""How many steps one of them may take to come to rest: a flood that goes round never does."""
+UNSETTLED: Final = ""
+"""What is said of a run that did not come to rest: whether the property is broken in it is not known."""
 _JOIN: Final = "join "
 
 
@@ -52,7 +57,7 @@ class OutOfBudget(Exception):
 
 
 class _Run(NamedTuple):
-    """A run that differs: how the property is broken in it, if it is, and the steps taken, in order."""
+    """A run that differs: how the property is broken in it, if that is so or known, and the steps taken."""
 
     broken: str | None
     taken: list[int]
@@ -81,12 +86,13 @@ class _Runs:
                 taken.append(place)
         if self._name not in world.watch.broken:
             before = len(world.records)
-            world.rest()
+            rested = world.rest(MOST_STEPS_TO_REST, self._name)
             self._pay(len(world.records) - before)
-        return _Run(world.watch.broken.get(self._name), taken)
+            return _Run(world.watch.broken.get(self._name, None if rested else UNSETTLED), taken)
+        return _Run(world.watch.broken[self._name], taken)
 
     def without(self, places: Collection[int]) -> str | None:
-        """Return how the property is broken without some steps, or None if it holds."""
+        """Return how the property is broken without some steps, None if it holds, or `UNSETTLED`."""
         return self.run(place for place in range(len(self.records)) if place not in places).broken
 
     def _pay(self, steps: int = 1) -> None:
@@ -105,7 +111,7 @@ def try_others(
     runs = _Runs(built, records, name, until)
     found = Counterfactuals()
     try:
-        if (as_told := runs.without(())) is not None:
+        if as_told := runs.without(()):
             order = _Order(records)
             _leave_out(runs, order, found, as_told, subject)
             _turn_round(runs, order, found)
@@ -170,6 +176,9 @@ def _leave_out(
     about = [place for place in inputs if _sends_any(runs.records[place], subject)]
     for place in inputs:
         broken = runs.without({place})
+        if broken == UNSETTLED:
+            found.untried = True
+            continue
         if broken is None or (broken != as_told and place not in about):
             found.left_out.append(
                 Needed(
@@ -198,7 +207,7 @@ def _find_enough(
     """Look for a few inputs that are enough: one after the other is left out for good if it can be."""
     out: set[int] = set()
     for place in inputs:
-        if place not in about and runs.without(out | {place}) is not None:
+        if place not in about and runs.without(out | {place}):
             out.add(place)
     found.enough = [Needed(place + 1, order.headlines[place]) for place in inputs if place not in out]
 

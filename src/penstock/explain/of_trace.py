@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from penstock.explain.cause import FAILURES, cause_of, rules_cause
 from penstock.explain.explanation import Explanation
 from penstock.explain.past import Past
@@ -9,17 +11,22 @@ from penstock.properties.registry import PROPERTIES
 from penstock.report.retelling import record_of
 from penstock.trace import FindingLine, Line, Trace
 
+_LONGEST_MESSAGE: Final = 20_000
+_MOST_RULES: Final = 50
+"""How much of a finding is looked at, whoever wrote it."""
+
 
 def finding_cause(trace: Trace, finding: FindingLine) -> Explanation:
     """Return why an invariant is violated: by the rules that packets meet, or by what the sentence names."""
+    message = finding.message[:_LONGEST_MESSAGE]
     lines = [line for line in trace.lines if line.number < finding.number]
     if finding.invariant.startswith("Controller"):
-        lines = lines[: _mishap(lines, finding.message)]
+        lines = lines[: _mishap(lines, message)]
     past = Past((line.number, record_of(line)) for line in lines)
     if finding.rules:
-        return rules_cause(past, (_switch_and_rule(text) for text in finding.rules))
+        return rules_cause(past, (_switch_and_rule(text) for text in finding.rules[:_MOST_RULES]))
     known = PROPERTIES.get(finding.invariant)
-    return cause_of(past, finding.message, arrival=known is not None and known.blames_arrival)
+    return cause_of(past, message, arrival=known is not None and known.blames_arrival)
 
 
 def finding_cause_lines(trace: Trace, finding: FindingLine) -> tuple[str, ...]:

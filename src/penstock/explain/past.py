@@ -14,11 +14,12 @@ from penstock.controllers.origins import CODE, RAISED, RETURNED
 from penstock.report.story import headline
 from penstock.world.component import Endpoint, Event, Port
 from penstock.world.senders import Senders
-from penstock.world.signals import FABRIC
-from penstock.world.transition import Record
+from penstock.world.signals import FABRIC, Carrier
+from penstock.world.switch.flow_table import FlowEntry
+from penstock.world.transition import InFlight, Record
 
 _NEW_RULES: Final = ("rule-added", "rule-modified")
-_PACKET: Final = re.compile(r"[A-Za-z_][\w.-]*#\d+")
+_PACKET: Final = re.compile(r"(?<![\w.-])[A-Za-z_][\w.-]*#\d+")
 
 
 def packet_names(text: str) -> list[str]:
@@ -69,14 +70,14 @@ class Past:
         codes = codes_of_sends(self.records[sent.step], receiver)
         return Sender(sent.step, codes[sent.place] if sent.place < len(codes) else "")
 
-    def sender_of_text(self, switch: str, text: str, until: int) -> Sender | None:
-        """Return where the last message to a switch comes from that says something, before a step."""
+    def sender_of_text(self, switch: str, pattern: str, until: int) -> Sender | None:
+        """Return where the last message to a switch comes from in which a pattern is found, before a step."""
         for place in range(until, -1, -1):
             record = self.records[place]
             messages = [str(flight.message) for flight in record.sends if flight.channel.port == switch]
             for sent, message in enumerate(messages):
                 codes = codes_of_sends(record, switch)
-                if text in message and sent < len(codes):
+                if re.search(pattern, message) and sent < len(codes):
                     return Sender(place, codes[sent])
         return None
 
@@ -120,6 +121,20 @@ class Past:
             if event.kind in _NEW_RULES
         ]
 
+    def entries(self, switch: str, table: object, until: int) -> dict[FlowEntry, int]:
+        """Return the entries of a table before a step, as far as steps show them, each with its place."""
+        found: dict[tuple[object, object], tuple[FlowEntry, int]] = {}
+        for place in range(until):
+            for event in self.records[place].events if self.records[place].node == switch else ():
+                entry = event.detail[1] if len(event.detail) > 1 and event.detail[0] == table else None
+                if not isinstance(entry, FlowEntry):
+                    continue
+                if event.kind in _NEW_RULES:
+                    found[entry.priority, entry.match] = entry, place
+                elif event.kind == "rule-removed":
+                    found.pop((entry.priority, entry.match), None)
+        return dict(found.values())
+
     def headline(self, place: int) -> str:
         """Return what happened in a step, in half a sentence."""
         return headline(self.records[place]).rstrip(".")
@@ -130,7 +145,11 @@ class Past:
         change = None
         for place in range(until - 1, -1, -1):
             record = self.records[place]
-            if record.node == FABRIC and change is None:
+            noticed = [flight for flight in record.sends if isinstance(flight.message, Carrier)]
+            if record.node == FABRIC and any(_is_cut(flight, channel) for flight in noticed):
+                return place
+            if record.node == FABRIC and change is None and not noticed:
+                # Nobody is told of a silent move, so it may be another's; the port must have been in use.
                 change = place
             if any(flight.channel == channel for flight in record.sends):
                 return change
@@ -139,6 +158,11 @@ class Past:
             if record.at == channel:
                 return change
         return None
+
+
+def _is_cut(flight: InFlight, channel: Endpoint) -> bool:
+    """Tell whether the fabric has a switch notice that a port leads nowhere."""
+    return flight.channel.port == channel.node and flight.message == Carrier(channel.port, up=False)
 
 
 def codes_of_sends(record: Record, receiver: str) -> list[str]:

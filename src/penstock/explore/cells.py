@@ -24,12 +24,12 @@ from functools import partial
 from typing import Any
 
 from penstock.explore.fabric_steps import FabricSteps
-from penstock.explore.inboxes import Inbox, Inboxes, appended, replaced
+from penstock.explore.inboxes import Inbox, Inboxes, Sent, appended, replaced
 from penstock.explore.interning import MASK, WIDTH
 from penstock.explore.local_steps import Local, LocalSteps
 from penstock.explore.projection import Projection, projected
 from penstock.explore.reexecution import Remembered
-from penstock.explore.tables import Entry, Group, Op, Rows, Tables, taken
+from penstock.explore.tables import Entry, Group, Rows, Tables, taken
 from penstock.explore.watching import Watching
 from penstock.properties.base import Property
 from penstock.world.component import Endpoint, Event, Message
@@ -259,7 +259,7 @@ class Cells:
     ) -> Entry:
         """Turn what happened in a cell into differences between numbers."""
         own: dict[int, list[int]] = {}
-        ops: list[tuple[int, Op]] = []
+        onward: list[Sent] = []
         sent, lost = [], []
         for channel, sending in local.sends:
             flight = InFlight(self.network.channels[channel], self._local.messages.values[sending])
@@ -272,7 +272,7 @@ class Cells:
             if target == cell:
                 own.setdefault(channel, []).append(sending)
             else:
-                ops.append((WIDTH * target, self._inboxes.append_op(target, channel, sending, route[1])))
+                onward.append((target, channel, sending, route[1]))
         for channel, numbers in own.items():
             inbox = appended(inbox, channel, tuple(numbers))
         after = self._inboxes.number(cell, local.state, inbox, own, routes)
@@ -282,6 +282,7 @@ class Cells:
         record = Record(transition, self.names[cell], at, message, tuple(sent), events, tuple(lost))
         watching, seen = self.watching.watch(record, self._local.states[cell].values[local.state])
         bit = self._bit(cell, transition)
+        ops = self._inboxes.append_ops(onward)
         return (bit, after - number << WIDTH * cell, (*ops, *watching), seen, transition)
 
     def _bit(self, cell: int, transition: Transition) -> int:

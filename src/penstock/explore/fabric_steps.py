@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.explore.inboxes import Inboxes, replaced
+from penstock.explore.inboxes import Inboxes, Sent, replaced
 from penstock.explore.interning import WIDTH
 from penstock.explore.local_steps import LocalSteps
 from penstock.explore.tables import Entry, Op
@@ -68,12 +68,13 @@ class FabricSteps:
                 cell = self._local.cell_of[route[0]]
                 ops.append((WIDTH * cell, self._inboxes.clear_op(cell, channel)))
         sent = []
+        onward: list[Sent] = []
         for channel, sending in local.sends:
             route = routes[channel]
             assert route is not None
-            cell = self._local.cell_of[route[0]]
-            ops.append((WIDTH * cell, self._inboxes.append_op(cell, channel, sending, route[1])))
+            onward.append((self._local.cell_of[route[0]], channel, sending, route[1]))
             sent.append(InFlight(self._network.channels[channel], self._local.messages.values[sending]))
+        ops += self._inboxes.append_ops(onward)
         transition = Transition(ACT, FABRIC, action)
         record = Record(transition, FABRIC, None, None, tuple(sent), local.events, ())
         watching, seen = self._watching.watch(record)

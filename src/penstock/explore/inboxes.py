@@ -21,6 +21,10 @@ Inbox = tuple[tuple[int, tuple[int, ...]], ...]
 """The channels that hold something, each with the numbers of its messages, oldest first."""
 
 
+Sent = tuple[int, int, int, Port]
+"""A message for a cell: the cell, the channel, the message's number, the port that it arrives at."""
+
+
 class Inboxes:
     """The values that cells have taken: pairs of a state's number and an inbox."""
 
@@ -31,7 +35,7 @@ class Inboxes:
         self._collectors = [made if isinstance(made, Collector) else None for made in local.components]
         self.collects = any(self._collectors)
         """Whether a component keeps its own queues; then sends to it need not commute."""
-        self._appending: dict[tuple[int, int, int, Port], Op] = {}
+        self._appending: dict[tuple[int, int, tuple[int, ...], Port], Op] = {}
         self._clearing: dict[tuple[int, int], Op] = {}
 
     def state_in(self, state: int, cell: int) -> Any:
@@ -65,14 +69,28 @@ class Inboxes:
             state, inbox = self._collected(cell, state, inbox, channel, route[1])
         return self.values[cell].number((state, inbox))
 
-    def append_op(self, cell: int, channel: int, message: int, port: Port) -> Op:
-        """Return the effect of a message that is put on a channel to a cell."""
-        key = (cell, channel, message, port)
+    def append_ops(self, sent: Iterable[Sent]) -> list[tuple[int, Op]]:
+        """Return the effects of messages that a step puts on channels to other cells.
+
+        All messages for a channel are one effect, or a switch that sends thousands of copies would have every
+        inbox in between remembered.  A collector is handed them in the order in which they were sent.
+        """
+        by_channel: dict[tuple[int, int, Port, int], list[int]] = {}
+        for place, (cell, channel, message, port) in enumerate(sent, 1):
+            turn = place if self._collectors[cell] is not None else 0
+            by_channel.setdefault((cell, channel, port, turn), []).append(message)
+        return [
+            (WIDTH * cell, self._append_op(cell, channel, tuple(messages), port))
+            for (cell, channel, port, _), messages in by_channel.items()
+        ]
+
+    def _append_op(self, cell: int, channel: int, messages: tuple[int, ...], port: Port) -> Op:
+        key = (cell, channel, messages, port)
         op = self._appending.get(key)
         if op is None:
 
             def fill(state: int, inbox: Inbox) -> tuple[int, Inbox]:
-                inbox = appended(inbox, channel, (message,))
+                inbox = appended(inbox, channel, messages)
                 return self._collected(cell, state, inbox, channel, port)
 
             op = self._appending[key] = self._op(cell, fill)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from penstock import stopping
@@ -21,7 +22,7 @@ from penstock.errors import PenstockError
 from penstock.explore.cells import Cells
 from penstock.explore.expand import Plain, Wary, plain, wary
 from penstock.explore.interning import MASK, WIDTH, Full
-from penstock.properties.base import Property, Undecided, Violated, ask, is_unfinished
+from penstock.properties.base import Property, Undecided, Violated, ask, unfinished
 from penstock.properties.ending import Ending
 from penstock.reservation import Reservation
 from penstock.stopping import Bound, Why
@@ -45,6 +46,8 @@ class Bounds:
     depth: int | None = None
     seconds: float | None = None
     memory_mb: int | None = None
+    until: float | None = None
+    """When its seconds are over, by the monotonic clock, where they began before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,8 @@ class Outcome:
     remarks: list[str] = field(default_factory=list)
     reservations: list[Reservation] = field(default_factory=list)
     """Why it proves nothing that nothing was found."""
-    unfinished: int = 0
-    """In how many states that nothing follows a component was still in the middle of something."""
+    unfinished: dict[str, None] = field(default_factory=dict)
+    """Where components were still in the middle of something, in states that nothing follows."""
     cut_short: int = 0
     """In how many such states a property does not hold, and timers are left that may put it right."""
     undecided: dict[str, None] = field(default_factory=dict)
@@ -116,6 +119,14 @@ Progress = Callable[[Outcome], None]
 
 def peak_rss_mb() -> int:
     """Return the most memory this process has had, in megabytes."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        status = ""
+    for line in status.splitlines():
+        # What getrusage tells is as much as the process had that started this one, if that was more.
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) // 1024
     unit = 1024 * 1024 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
@@ -233,7 +244,8 @@ class Search:
             self._progress(outcome)
         if counts and bounds.states is not None and outcome.states >= bounds.states:
             raise Stop(stopping.states(bounds.states))
-        if bounds.seconds is not None and outcome.seconds >= bounds.seconds:
+        until = self._started + (bounds.seconds or 0.0) if bounds.until is None else bounds.until
+        if bounds.seconds is not None and time.monotonic() >= until:
             raise Stop(stopping.seconds(bounds.seconds))
         if bounds.memory_mb is not None and peak_rss_mb() >= bounds.memory_mb:
             raise Stop(stopping.memory(bounds.memory_mb))
@@ -257,8 +269,8 @@ class Search:
         """Judge a state in which nothing can happen by itself any more."""
         self.outcome.terminal += 1
         states = None
-        if self._ends and is_unfinished(self.cells.component_states(state)):
-            self.outcome.unfinished += 1
+        if self._ends and (where := unfinished(self.cells.component_states(state))):
+            self.outcome.unfinished[where] = None
             return
         for index, watcher in enumerate(self.cells.properties):
             if type(watcher).at_rest is Property.at_rest:

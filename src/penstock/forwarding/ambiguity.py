@@ -118,11 +118,10 @@ Pair = tuple[Rule, Rule]
 
 def clashes(table: FlowTable) -> bool:
     """Tell whether entries of one priority share packets and are not the same in all they do."""
-    by_priority: dict[int, list[FlowEntry]] = {}
-    for entry in table:
-        by_priority.setdefault(entry.priority, []).append(entry)
-    shared = [entry for some in by_priority.values() if len(some) > 1 for entry in some]
-    return next(_pairs(rules_of(0, shared)), None) is not None if shared else False
+    mixed = table.mixed_priorities
+    if not mixed:
+        return False
+    return next(_pairs(rules_of(0, (entry for entry in table if entry.priority in mixed))), None) is not None
 
 
 def rules_of(number: int, entries: Iterable[FlowEntry]) -> RuleTable:

@@ -5,6 +5,9 @@ needs to know something that is true of some packets of the class only (whether 
 say), the class is divided by that question and each part begins anew.  So a part is exact, and there are
 no more parts than there are answers.
 
+What a packet may cost a switch (`world.switch.budgets`) is counted table by table: nothing is sent of packets
+that are over a budget.
+
 Three things are not followed: what lies below an MPLS label that is pushed or popped, a second VLAN tag,
 and what changes the meaning of other fields (the type of an ICMPv6 message).  Such packets end in an
 `Unfollowed` exit that says why.  A select group's choice is the switch's own: what any of its live buckets
@@ -14,6 +17,7 @@ that does not receive takes nothing here, not even the frames between bridges th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -54,11 +58,11 @@ from penstock.openflow.actions import (
     WriteMetadata,
 )
 from penstock.openflow.fields import BY_NAME, ETH_IPV4, ETH_IPV6, VID_PRESENT, Prerequisite
-from penstock.openflow.messages import V10, GroupType, PortConfig, PortNo
-from penstock.world.switch import drops
+from penstock.openflow.messages import V10, Bucket, GroupType, PortConfig, PortNo
+from penstock.world.switch import budgets, drops
 from penstock.world.switch.groups import live_buckets
 from penstock.world.switch.labels import MPLS_TYPES
-from penstock.world.switch.pipeline import DEEPEST, SENDERS, in_order
+from penstock.world.switch.pipeline import SENDERS, in_order
 from penstock.world.switch.state import SwitchState
 from penstock.world.switch.turn import Chassis, Turn
 
@@ -150,6 +154,14 @@ class _NotFollowed(Exception):
     """What becomes of the packets is not known."""
 
 
+class _OverBudget(Exception):
+    """Nothing at all is sent of the packets, for a reason."""
+
+
+class _Ended(Exception):
+    """Nothing more is done for the packets, or for a group's copies; what was sent is sent."""
+
+
 class _Cut(Exception):
     """The rest of this list of actions, and of its rule, is not carried out."""
 
@@ -239,6 +251,7 @@ class _Run:
         self._changed = False
         self._perhaps = False
         self._depth = 0
+        self._buckets = 0
 
     def meet(self, rule: Rule | None) -> Part:
         """Carry out an entry's instructions, and the action set if no table follows."""
@@ -251,6 +264,10 @@ class _Run:
                 self._run_action_set()
         except _NotFollowed as reason:
             self._exits.append(Unfollowed(str(reason)))
+        except _OverBudget as reason:
+            return Part(self._cube, self._outside, (), 0, str(reason))
+        except _Ended:
+            pass
         # Two copies of the same packet by the same port are told as one.
         exits = tuple(dict.fromkeys(self._exits) if len(self._exits) > 1 else self._exits)
         if exits:
@@ -425,8 +442,7 @@ class _Run:
         self._failed = self._failed or why
 
     def _group(self, group_id: int) -> None:
-        if self._depth >= DEEPEST:
-            raise _NotFollowed("groups send to each other without end")
+        self._keep_to_budgets()
         group = self._site.state.groups.get(group_id)
         if group is None:
             self._failed = self._failed or drops.no_group(group_id)
@@ -443,9 +459,23 @@ class _Run:
         perhaps = self._perhaps
         self._perhaps = perhaps or (group.type == GroupType.SELECT and len(chosen) > 1)
         for index in chosen:
-            before = self._writes
-            self._depth += 1
-            self._perform(tuple(in_order(list(group.buckets[index].actions))))
-            self._depth -= 1
-            self._writes = before
+            self._run_bucket(group.buckets[index])
         self._perhaps = perhaps
+
+    def _keep_to_budgets(self) -> None:
+        if self._depth >= budgets.DEPTH.most:
+            raise _OverBudget(budgets.DEPTH)
+        if len(self._exits) >= budgets.COPIES.most:
+            raise _Ended
+
+    def _run_bucket(self, bucket: Bucket) -> None:
+        """Run a bucket's actions on a copy of the packets."""
+        self._buckets += 1
+        if self._buckets > budgets.BUCKETS.most:
+            raise _OverBudget(budgets.BUCKETS)
+        before = self._writes
+        self._depth += 1
+        with suppress(_Ended):
+            self._perform(tuple(in_order(list(bucket.actions))))
+        self._depth -= 1
+        self._writes = before

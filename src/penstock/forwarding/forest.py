@@ -44,6 +44,7 @@ from penstock.forwarding.trees import Branch, Ending, Fate, Flow, Packets, Passi
 from penstock.openflow.actions import Action
 from penstock.world.component import Endpoint
 from penstock.world.switch import drops
+from penstock.world.switch.budgets import is_over_budget
 
 MOST_HOPS: Final = 128
 MOST_COPIES: Final = 500
@@ -259,7 +260,10 @@ class Forest:
         idle = passing.part.idle
         if idle and not why and idle != drops.NO_OTHER_PORT and self._came_from_switch(flow):
             why = idle
-        if why:
+        if why and is_over_budget(why) and self._was_sent_already(flow):
+            # Then nothing is sent of the packets after all, although other flows have grown from them.
+            fate = "unfollowed"
+        elif why:
             fate = "lost"
         elif idle:
             # Between two hosts that is a loss; what a host sends itself has no other way to go.
@@ -268,6 +272,14 @@ class Forest:
             fate = "missed" if flow.via is None else "lost"
             why = f"no rule of {flow.table.place} matches it"
         self._end(Ending(flow.tree, fate, flow.place[0], why, passing.packets, flow.writes, passing))
+
+    def _was_sent_already(self, flow: Flow) -> bool:
+        """Tell whether earlier tables of the switch have sent the packets somewhere."""
+        while flow.place[1] and flow.via is not None:
+            if len(flow.via.part.exits) > 1:
+                return True
+            flow = flow.via.branch.flow
+        return False
 
     def _came_from_switch(self, flow: Flow) -> bool:
         """Tell whether packets came from another switch; what comes from a host for it has no way to go."""

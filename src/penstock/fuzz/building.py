@@ -27,6 +27,7 @@ from penstock.openflow.messages import V10, V13
 from penstock.properties.base import Property
 from penstock.properties.registry import PROPERTIES
 from penstock.scenario import DEFAULT_PROPERTIES, Scenario
+from penstock.scene import Scene, scene_of
 from penstock.symbolic.discovery import Discovery, SymbolicOptions
 from penstock.tables import made_from
 from penstock.world.assembly import build_network
@@ -85,6 +86,15 @@ class Setting:
     policies: Mapping[str, PolicyFunction] = field(default_factory=dict)
     discovery: Discovery | None = None
     """What finds the packets that the controller tells apart, where that is wanted."""
+    drawing: Topology | None = None
+    """The network as it was drawn, without spare ports."""
+
+    @property
+    def scene(self) -> Scene | None:
+        """What a trace carries of this, so that it can be looked at."""
+        if self.drawing is None:
+            return None
+        return scene_of(self.network.components, self.drawing, self.scenario.hosts)
 
 
 class FuzzBuilding(Building):
@@ -100,7 +110,8 @@ class FuzzBuilding(Building):
     def setting(self) -> Setting:
         """Return the network and all that the fuzzer has to know of it."""
         scenario = self._scenario
-        drawing, places = self._with_spare_ports(self._with_places(self._topology()))
+        drawn = self._topology()
+        drawing, places = self._with_spare_ports(self._with_places(drawn))
         asked = self._rates.get("class_packet", 0) > 0
         brains, commands, version = self._agreeing_brains(drawing, followed=asked)
         # A process may ask for statistics and go by them; in process, a switch that counts nothing is faster.
@@ -109,10 +120,11 @@ class FuzzBuilding(Building):
         finding = made_from(SymbolicOptions, scenario.symbolic, "symbolic")
         # What nobody asked for is left to the invariants, which a run has of its own.
         given = () if scenario.properties is DEFAULT_PROPERTIES else scenario.properties
-        properties = tuple(map(self._property, (*given, *self._named_properties())))
+        wanted = (*given, *self._named_properties())
+        properties = self._properties(wanted)
         controllers, options = self._with_callers([*map(_remembering, brains)], options, drawing)
         # Only properties follow packets by name; nameless ones are alike, so that steps can be remembered.
-        hosts = self._makers(drawing, places, named=bool(properties or commands))
+        hosts = self._makers(drawing, places, named=bool(wanted or commands))
         network = build_network(
             drawing,
             hosts=hosts,
@@ -157,6 +169,7 @@ class FuzzBuilding(Building):
             acts_alone=frozenset(_act_alone(network.components, talkers, options)),
             policies=self._policies(),
             discovery=self._discovery(network, brains, finding) if asked else None,
+            drawing=drawn,
         )
 
     def _named_properties(self) -> list[Any]:
@@ -269,7 +282,9 @@ class FuzzBuilding(Building):
                 )
         return with_services(controllers, options)
 
-    def _discovery(self, network: Network, brains: list[Component], finding: SymbolicOptions) -> Discovery:
+    def _discovery(
+        self, network: Network, brains: list[Component], finding: SymbolicOptions
+    ) -> Discovery | None:
         if len(brains) != 1 or not isinstance(brains[0], Answering):
             raise PenstockError(
                 "class_packet in the rates of [fuzz] needs one controller that runs in process: "

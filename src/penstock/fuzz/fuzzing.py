@@ -10,19 +10,21 @@ two inputs and gone on with; `fuzz` is the whole of it, from a scenario to a fol
 from __future__ import annotations
 
 import gc
-import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Final
 
+from penstock.clean_text import json_text
 from penstock.controllers import origins
 from penstock.errors import OtherVersion, PenstockError
+from penstock.files import UnwritableError, absolute, make_folder, new_folder, write_whole
 from penstock.fuzz.building import Setting, build_setting
 from penstock.fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock.fuzz.deliveries import Deliveries
@@ -41,8 +43,14 @@ from penstock.trace import TraceWriter
 _GARBAGE: Final = 200_000
 """How many new objects there are between two searches for circular garbage."""
 
+SECONDS_TO_REST: Final = 0.5
+"""How long a run with a time limit may still take after it for the network to come to rest."""
+
 _FIRST_PAUSE_MS: Final = 20
 """How soon it is looked again whether something that is wrong has passed; later looks are further apart."""
+
+_RUN: Final = "The run"
+"""What is written here, in a sentence that says that it cannot be."""
 
 Progress = Callable[["Fuzzing"], None]
 InvariantMaker = Callable[[Stage], Sequence[Invariant]]
@@ -79,6 +87,8 @@ class Outcome:
     """Why hardly anything was judged, where no packet arrived."""
     judged: bool = True
     """Whether there was something to judge."""
+    unwritten: str = ""
+    """Why not all of the run is written down, in a sentence."""
     stopped_by: str = ""
     """What ended the run, to follow "stopped by"; empty while it goes on."""
 
@@ -107,6 +117,7 @@ class Fuzzing:
         """Go on until the end of the run, or until so many inputs in all, or until somebody stops it."""
         outcome, begin = self.outcome, time.monotonic() - self.outcome.seconds
         outcome.stopped_by, self.stopping = "", False
+        self.stage.until = None if self.options.seconds is None else begin + self.options.seconds
         while not (ended := self._end()) and (until is None or outcome.inputs < until):
             await self.perform(self.generator.next(self.stage.possible()))
             outcome.seconds = time.monotonic() - begin
@@ -195,6 +206,8 @@ class Fuzzing:
 
     async def finish(self) -> Outcome:
         """Let the network come to rest, look at the invariants for the last time, and write it down."""
+        if self.stage.until is not None:
+            self.stage.until = max(self.stage.until, time.monotonic()) + SECONDS_TO_REST
         # What has filled the trace would go on to do so.
         rested = self._has_room() and await self.stage.quiesce(self.options.settle_ms)
         self.check(at_rest=rested and self._is_at_rest())
@@ -263,14 +276,17 @@ async def fuzz(
     invariants: InvariantMaker | None = None,
     conduct: Conductor | None = None,
     conclude: Callable[[Report], object] | None = None,
+    begun: Callable[[Path], object] | None = None,
 ) -> Report:
     """Fuzz a scenario from its beginning to its end; `conduct` has the run go on, and may do more.
+
+    `begun` is told the run's folder as soon as there is one.
 
     `conclude` is called when all is over, also if the run was broken off.  A controller that is a process
     says in its greeting which version of OpenFlow it speaks; where nobody asked for another, that is used.
     """
-    go = partial(_fuzz, output=output, invariants=invariants, conduct=conduct, conclude=conclude)
-    if scenario.openflow is not None or not _has_processes(scenario):
+    go = partial(_fuzz, output=output, invariants=invariants, conduct=conduct, conclude=conclude, begun=begun)
+    if scenario.openflow is not None or not has_processes(scenario):
         return await go(scenario)
     try:
         return await go(replace(scenario, openflow="1.3"), provisional=True)
@@ -280,7 +296,8 @@ async def fuzz(
     return await go(replace(scenario, openflow="1.0"))
 
 
-def _has_processes(scenario: Scenario) -> bool:
+def has_processes(scenario: Scenario) -> bool:
+    """Tell whether a controller of a scenario is a command, that is, a process of its own."""
     tables = scenario.controllers.values() or (scenario.controller,)
     return any(isinstance(table, Mapping) and "cmd" in table for table in tables)
 
@@ -292,11 +309,14 @@ async def _fuzz(
     invariants: InvariantMaker | None,
     conduct: Conductor | None,
     conclude: Callable[[Report], object] | None,
+    begun: Callable[[Path], object] | None,
     provisional: bool = False,
 ) -> Report:
     """Fuzz a scenario; a `provisional` run leaves nothing behind if the controller speaks another version."""
     setting = build_setting(scenario)
     folder = run_folder(output, scenario)
+    if begun is not None:
+        begun(folder)
     stage = stage_of(setting, folder)
     watched = [Properties(stage.world, setting.properties)] if setting.properties else []
     made = invariants(stage) if invariants is not None else ()
@@ -313,21 +333,36 @@ async def _fuzz(
             for each in watched:
                 each.begin()
             async with _callers(stage):
-                await (conduct(fuzzing) if conduct is not None else fuzzing.run())
-                await fuzzing.finish()
+                with _noting(fuzzing.outcome, ends=True):
+                    await (conduct(fuzzing) if conduct is not None else fuzzing.run())
+                with _noting(fuzzing.outcome):
+                    await fuzzing.finish()
     except OtherVersion:
         discarded = provisional
         raise
     finally:
         gc.set_threshold(*thresholds)
         await stage.close()
-        stage.recorder.close()
+        with _noting(fuzzing.outcome):
+            stage.recorder.close()
         report = Report(scenario, fuzzing.outcome, folder)
         if discarded:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(absolute(folder), ignore_errors=True)
         elif conclude is not None:
-            conclude(report)
+            with _noting(fuzzing.outcome):
+                conclude(report)
     return report
+
+
+@contextmanager
+def _noting(outcome: Outcome, *, ends: bool = False) -> Iterator[None]:
+    """Note that the disk takes no more, which `ends` a run or not: what was found so far is not lost."""
+    try:
+        yield
+    except UnwritableError as error:
+        outcome.unwritten = outcome.unwritten or str(error)
+        if ends:
+            outcome.stopped_by = Bound("a trace that cannot be written")
 
 
 def _callers(stage: Stage) -> AbstractAsyncContextManager[object]:
@@ -342,17 +377,14 @@ def _callers(stage: Stage) -> AbstractAsyncContextManager[object]:
 def run_folder(output: Path, scenario: Scenario) -> Path:
     """Return a new folder for a run, with the scenario in it; an old run of the same name is kept."""
     name = f"{scenario.name}-{scenario.fuzzing().seed}"
+    make_folder(output, _RUN)
+    names = (name if number == 1 else f"{name}.{number}" for number in count(1))
+    folder = next(output / each for each in names if new_folder(output / each, _RUN))
     try:
-        output.mkdir(parents=True, exist_ok=True)
-        folder = next(
-            found
-            for number in range(1, 1_000_000)
-            if not (found := output / (name if number == 1 else f"{name}.{number}")).exists()
-        )
-        folder.mkdir()
-        (folder / "scenario.json").write_text(json.dumps(scenario.table(), indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise PenstockError(f"The run cannot be written to {output}: {error.strerror}.") from None
+        write_whole(folder / "scenario.json", json_text(scenario.table(), indent=2) + "\n", _RUN)
+    except PenstockError:
+        shutil.rmtree(absolute(folder), ignore_errors=True)
+        raise
     return folder
 
 
@@ -363,6 +395,7 @@ def stage_of(setting: Setting, folder: Path) -> Stage:
         folder / "trace.jsonl",
         setting.scenario.table(),
         setting.scenario.folder,
+        setting.scene,
         engine="fuzz",
         seed=options.seed,
     )

@@ -26,6 +26,7 @@ from typing import Final
 from penstock.controllers.tcp.remote import RemoteController
 from penstock.controllers.tcp.session import ControlSession
 from penstock.errors import PenstockError
+from penstock.files import UnwritableError, remove
 from penstock.openflow.messages import OpenFlowMessage
 from penstock.world.component import Component, Endpoint
 from penstock.world.signals import FABRIC
@@ -112,8 +113,8 @@ class Listening:
         for call in [call for calls in self._waiting.values() for call in calls] + [*self._served.values()]:
             call.close("the network is closed")
         for path in self._sockets:
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
+            with contextlib.suppress(UnwritableError):
+                remove(path)
         self._servers.clear()
         self._sockets.clear()
 

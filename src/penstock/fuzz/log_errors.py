@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from penstock.clean_text import visible
 from penstock.errors import PenstockError
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
@@ -34,7 +35,7 @@ _STATEMENT: Final = 120
 """How much of a line tells it from others."""
 
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_GROUP: Final = re.compile(r" *[+|](?:-\+-*)? ?")
+_GROUP: Final = re.compile(r"(?<! ) *[+|](?:-\+-*)? ?")
 """What stands before the lines of an exception group."""
 _FRAME: Final = re.compile(r'\s+File "([^"]*)", line (\d+)(?:, in (.*))?')
 _EXCEPTION: Final = re.compile(r"([A-Za-z_][\w.]*)(?::(?: .*)?)?$")
@@ -80,7 +81,7 @@ _FAILURES: Final = (
 """What programs in C, C++, Go, Rust and Python print when they die."""
 _ASSERTION: Final = re.compile(r"\b[Aa]ssertion\b.{0,300}\bfailed\b")
 _FATAL: Final = re.compile(r"(?:[\w./-]+: )?(?:fatal |internal )?error: ")
-_RUBY: Final = re.compile(r"\S+\.rb:\d+:in .{0,400}\((?:\w+::)*\w*(?:Error|Exception)\)")
+_RUBY: Final = re.compile(r"(?<!\S)[^\s:]+\.rb:\d+:in .{0,400}\((?:\w+::)*\w*(?:Error|Exception)\)")
 
 _NUMBERS: Final = re.compile(
     r"\b[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5,7}\b|0x[0-9a-fA-F]+|\b[0-9a-f]{8,}\b|\d+"
@@ -256,9 +257,7 @@ def plain(line: str) -> str:
     """Return a line without what steers terminals."""
     if "\x1b" in line:
         line = _ESCAPES.sub("", line)
-    if line.isprintable():
-        return line
-    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
+    return visible(line, keep="\t")
 
 
 def statement_of(text: str) -> str:

@@ -22,6 +22,7 @@ from penstock.openflow.messages import FlowCommand, FlowMod, FlowRemovedReason, 
 from penstock.world.component import Event
 from penstock.world.signals import FABRIC, Carrier, Power
 from penstock.world.switch import Switch, SwitchState
+from penstock.world.switch.budgets import MOST_ENTRIES, MOST_GROUPS
 from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.transition import Record
 from penstock.world.world import World
@@ -52,7 +53,8 @@ class TablesAsOrdered:
                 chassis = made.chassis
                 options = replace(
                     made.options,
-                    table_size=None,
+                    table_size=MOST_ENTRIES,
+                    groups=MOST_GROUPS,
                     counters=False,
                     reorder="none",
                     expiries=0,

@@ -19,6 +19,7 @@ not grow for ever.
 from __future__ import annotations
 
 import inspect
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from random import Random
@@ -97,6 +98,8 @@ class Stage(ABC):
         self.courier = Courier(self.world, order, Random(f"courier {seed}"))
         self.observers: list[Observer] = []
         """Who else is handed every record: invariants, mostly."""
+        self.until: float | None = None
+        """The moment, by `time.monotonic`, from which on nothing follows any more: a storm has no end."""
         self.has_begun = False
         """Whether anything was done to the network yet."""
         self.log_observers: list[Callable[[str, str], None]] = []
@@ -297,9 +300,9 @@ class Stage(ABC):
 
     def run(self, most: int | None = None) -> int:
         """Let what follows by itself happen, one after the other; return how many steps there were."""
-        courier, world = self.courier, self.world
+        courier, world, until = self.courier, self.world, self.until
         taken = 0
-        while most is None or taken < most:
+        while (most is None or taken < most) and (until is None or time.monotonic() < until):
             turn = courier.next()
             if turn is None:
                 break

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from penstock.errors import PenstockError
+from penstock.clean_text import json_text
 from penstock.explain.of_trace import finding_cause_lines
 from penstock.explore.search import peak_rss_mb
+from penstock.files import absolute, write_whole
 from penstock.fuzz.fuzzing import Found, Report
 from penstock.fuzz.judging import REPEATED, VIOLATED
 from penstock.fuzz.passing import MOST_LISTED, passing, passing_lines
@@ -47,6 +47,7 @@ def summary(report: Report) -> dict[str, Any]:
         "violations": [_violation(found, report) for found in lasting(report)],
         "passing": _passing(report),
         "passing_violations": [each.as_json() for each in passing(outcome)[:MOST_LISTED]],
+        "unwritten": outcome.unwritten or None,
         "folder": str(report.folder),
         "trace": str(report.trace),
     }
@@ -109,12 +110,7 @@ def _violation(found: Found, report: Report) -> dict[str, Any]:
 def write_summary(report: Report) -> Path:
     """Write a run's summary into its folder, whole or not at all."""
     path = report.folder / "summary.json"
-    unfinished = path.with_name(path.name + ".part")
-    try:
-        unfinished.write_text(json.dumps(summary(report), indent=2) + "\n", encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        raise PenstockError(f"The summary cannot be written to {path}: {error.strerror}.") from None
+    write_whole(path, json_text(summary(report), indent=2) + "\n", "The summary")
     return path
 
 
@@ -141,7 +137,10 @@ def summary_lines(report: Report) -> Iterator[str]:
         yield f"{counted(outcome.unanswered, 'input')} not answered in time."
     yield from passing_lines(outcome)
     yield from outcome.remarks
-    yield f"All of it is in {report.folder}: the trace, the scenario, the summary, the logs."
+    if outcome.unwritten:
+        yield f"What was written before that failed is in {report.folder}."
+    else:
+        yield f"All of it is in {report.folder}: the trace, the scenario, the summary, the logs."
     if alike:
         yield f"{counted(len(alike), 'lasting violation')} found."
     elif outcome.reasons:
@@ -154,9 +153,10 @@ def summary_lines(report: Report) -> Iterator[str]:
 
 def _cause(report: Report, found: Found) -> tuple[str, ...]:
     """Return the cause of a finding in sentences, from the trace that is written."""
-    if not report.trace.is_file() or report.trace.stat().st_size > _LARGEST_TRACE:
+    file = absolute(report.trace)
+    if not file.is_file() or file.stat().st_size > _LARGEST_TRACE:
         return ()
-    trace = read_trace(report.trace)
+    trace = read_trace(report.trace, warn=not report.outcome.unwritten)
     lines = (line for line in trace.findings if line.number == found.step)
     return next((finding_cause_lines(trace, line) for line in lines), ())
 

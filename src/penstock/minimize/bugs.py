@@ -10,12 +10,11 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from penstock.errors import PenstockError
+from penstock.json_reading import LARGEST_NUMBER, read_json
 from penstock.minimize.writing import FOLDER, SUMMARY
-
-_MOST_BYTES: Final = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,7 @@ def read(folder: Path) -> Minimised:
     """Read what a minimisation has found."""
     file = folder / SUMMARY
     try:
-        with file.open("rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
-        found: Any = json.loads(data) if len(data) <= _MOST_BYTES else None
+        found = read_json(file)
         return Minimised(
             folder,
             _text(found["bug"]),
@@ -93,9 +90,7 @@ def read(folder: Path) -> Minimised:
             _number(found["inputs"]),
             json.dumps(found.get("controllers"), sort_keys=True, allow_nan=False),
         )
-    except OSError as error:
-        raise PenstockError(f"{file} cannot be read: {error.strerror}.") from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         raise PenstockError(f"{file} is no summary of a minimisation: minimise the run again.") from None
 
 
@@ -112,7 +107,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _number(value: Any) -> int:
-    if not isinstance(value, int):
+    if type(value) is not int or not 0 <= value < LARGEST_NUMBER:
         raise TypeError(value)
     return value
 

@@ -54,7 +54,8 @@ class CheckReproducer:
         if attempt.reproduced:
             why = explain(self._built, records, attempt.invariant, attempt.message)
             verdict = verdict_of(attempt.invariant, attempt.message, why)
-        write_trace(path, self.script.scenario.table(), self.script.scenario.folder, records, verdict)
+        scenario = self.script.scenario
+        write_trace(path, scenario.table(), scenario.folder, records, verdict, self._built.scene)
         return attempt
 
     def rewritten(self, inputs: Sequence[Cue]) -> Script | None:

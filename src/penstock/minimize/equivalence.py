@@ -18,8 +18,8 @@ from typing import Final
 Mask = tuple[re.Pattern[str], str]
 
 MASKS: Final[list[Mask]] = [
-    (re.compile(r"\b[\w.-]+[#~]\d+ (?=\[)"), ""),  # the name of a packet, where it is told
-    (re.compile(r"\b([\w.-]+)[#~]\d+\b"), r"\1#"),  # and where it is only called by it
+    (re.compile(r"(?<![\w.-])[\w.-]+[#~]\d+ (?=\[)"), ""),  # the name of a packet, where it is told
+    (re.compile(r"(?<![\w.-])([\w.-]+)[#~]\d+\b"), r"\1#"),  # and where it is only called by it
     (re.compile(r"\b(xid|cookie|buffer|buffer_id|timestamp)([ =:])(0x[0-9a-f]+|\d+)"), r"\1\2…"),
     (re.compile(r"\b(packets|bytes|duration)=\d+"), r"\1=…"),
     (re.compile(r"^(time [\w.-]+):\d+$"), r"\1"),

@@ -135,7 +135,9 @@ class LiveReproducer:
         """Replay some of the script's inputs once, and write what happens as a trace."""
         scenario = self.script.scenario
         seed, details = self.setting.options.seed, about(self.script.violation, wide=self.wide)
-        writer = TraceWriter(path, scenario.table(), scenario.folder, engine="fuzz", seed=seed, **details)
+        writer = TraceWriter(
+            path, scenario.table(), scenario.folder, self.setting.scene, engine="fuzz", seed=seed, **details
+        )
         with closing(WrittenLog(writer, self.setting.version)) as recorder:
             return self.played(inputs, recorder, patient=True)[0]
 

@@ -17,7 +17,6 @@ that waits for processes, but not beside a short one in process.
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -28,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, Protocol, Self
 
 from penstock.errors import PenstockError
+from penstock.files import copy
 from penstock.minimize.crew import Crew, refuse_fixed_ports
 from penstock.minimize.ddmin import Minimal, minimise
 from penstock.minimize.live_replay import LiveReproducer
@@ -90,12 +90,12 @@ def minimise_in_parallel(
         memory = Path(dreams)
         known = None if folder is None or not (folder / FILE).is_file() else memory / "known.jsonl"
         if known is not None and folder is not None:
-            shutil.copyfile(folder / FILE, known)
+            copy(folder / FILE, known)
 
         def dream(reproducer: Reproducer) -> None:
             """Minimise with the answers of earlier runs, and keep none."""
             if known is not None:
-                shutil.copyfile(known, memory / FILE)
+                copy(known, memory / FILE)
             minimise(
                 script,
                 reproducer,

@@ -11,16 +11,27 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from errno import ENOSPC
 from pathlib import Path
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.files import (
+    UnwritableError,
+    absolute,
+    append,
+    cut,
+    make_folder,
+    open_to_read,
+    write_whole,
+)
+from penstock.json_reading import parse_object, read_lines
 from penstock.minimize.reproducing import Attempt
 
 FORMAT: Final = "penstock-minimisation"
 FILE: Final = "progress.jsonl"
 _LONGEST_HEADER: Final = 10_000
+_PROGRESS: Final = "The progress"
+"""What is written here, in a sentence that says that it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +127,14 @@ class Progress:
     # The file.
 
     def _open(self, path: Path, digest: str) -> None:
-        header = json.dumps({"format": FORMAT, "digest": digest})
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists() and not path.is_file():
-                raise PenstockError(f"Progress cannot be kept in {path}: it is no file.")
-            lines = path.read_bytes().split(b"\n") if path.exists() else []
-            whole = [line for line in lines[:-1] if line]  # what has no end was cut short
-            if whole and whole[0].decode(errors="replace") == header:
-                self._from_file = dict(_read(line) for line in whole[1:])
-                os.truncate(path, sum(len(line) + 1 for line in whole))
-            else:
-                path.write_text(header + "\n", encoding="utf-8")
-        except OSError as error:
-            raise PenstockError(_unkept(path, error)) from None
+        header = json.dumps({"format": FORMAT, "digest": digest}) + "\n"
+        make_folder(path.parent, _PROGRESS)
+        if _first_line(path) != header.encode():
+            write_whole(path, header, _PROGRESS)
+            return
+        whole = [line for line in read_lines(path) if line.endswith("\n")]  # what has no end was cut short
+        self._from_file = dict(_read(line) for line in whole[1:])
+        cut(path, sum(len(line.encode()) for line in whole), _PROGRESS)
 
     def _write(self, key: str, found: Attempt) -> None:
         if self._path is None:
@@ -143,33 +148,31 @@ class Progress:
         line |= {"needed": found.needed, "tries": found.tries, "hits": found.hits}
         whole = json.dumps(line).encode() + b"\n"
         try:
-            with self._path.open("ab", buffering=0) as file:
-                if file.write(whole) < len(whole):
-                    raise OSError(ENOSPC, os.strerror(ENOSPC))
-        except OSError as error:
-            raise UnkeptError(_unkept(self._path, error)) from None
+            append(self._path, whole, _PROGRESS)
+        except UnwritableError as error:
+            raise UnkeptError(str(error)) from None
 
 
 def kept_under(folder: Path) -> str:
     """Return what the answers in a folder depend on; nothing, if there are none that can be read."""
-    path = folder / FILE
-    if not path.is_file():
-        return ""
     try:
-        with path.open("rb") as file:
-            return str(json.loads(file.readline(_LONGEST_HEADER))["digest"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return str(parse_object(_first_line(folder / FILE).decode())["digest"])
+    except (PenstockError, ValueError, KeyError):
         return ""
 
 
-def _unkept(path: Path, error: OSError) -> str:
-    return f"Progress cannot be kept in {path}: {error.strerror}."
+def _first_line(path: Path) -> bytes:
+    """Return the header of a file of answers; nothing, if there is no file."""
+    if not os.path.lexists(absolute(path)):
+        return b""
+    with open_to_read(path) as file:
+        return file.readline(_LONGEST_HEADER)
 
 
-def _read(line: bytes) -> tuple[str, Attempt]:
+def _read(line: str) -> tuple[str, Attempt]:
     """Return an answer that was written down."""
     try:
-        found = json.loads(line)
+        found = parse_object(line)
         answer = Attempt(
             reproduced=bool(found["reproduced"]),
             message=str(found["message"]),
@@ -181,5 +184,5 @@ def _read(line: bytes) -> tuple[str, Attempt]:
             hits=int(found["hits"]),
         )
         return str(found["key"]), answer
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         raise PenstockError(f"{FILE} is damaged: delete it to begin anew.") from None

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -23,10 +22,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from penstock.code_files import digest_code
+from penstock.consent import Consent, consent_to, runnable
 from penstock.errors import PenstockError
 from penstock.fuzz.inputs import Input, Wait, input_of
 from penstock.minimize.equivalence import mask_values_of, masked, masked_log
-from penstock.scenario import Scenario, scenario_of
+from penstock.scenario import Scenario
 from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.hosts import Host
@@ -124,7 +125,7 @@ class Script:
     settles: bool = False
     """Whether, instead of following what is expected, everything is to arrive before the next input."""
     code: str = ""
-    """A digest of the programs beside the scenario: with another controller, other inputs matter."""
+    """A digest of the scenario's code: with another controller, other inputs matter."""
 
     def __post_init__(self) -> None:
         if len(self.expected) != len(self.inputs) + 1:
@@ -165,10 +166,12 @@ class Script:
         return sum(event.transition != LOOK for events in self.expected for event in events)
 
 
-def load_script(path: Path, **choice: Any) -> Script:
-    """Return the script of a trace, or of the folder of a run."""
+def load_script(path: Path, consent: Consent | None = None, **choice: Any) -> Script:
+    """Return the script of a trace, or of a run's folder; without consent it has to be our own."""
     file = trace_file(path)
-    return script_of(read_trace(file), file.parent, **choice)
+    agreed = consent_to(file) if consent is None else consent
+    trace = read_trace(file)
+    return script_of(trace, runnable(trace, file.parent, agreed), **choice)
 
 
 def trace_file(path: Path) -> Path:
@@ -197,14 +200,13 @@ def is_wide(trace: Trace) -> bool:
 
 
 def script_of(
-    trace: Trace, base: Path = Path(), *, line: int | None = None, invariant: str | None = None
+    trace: Trace, scenario: Scenario, *, line: int | None = None, invariant: str | None = None
 ) -> Script:
-    """Return a trace as a script; `base` is the folder that the trace was in.
+    """Return a trace as a script of its scenario, to be run.
 
     It is about the first violation that lasts, or that of an invariant, or the one on a line of the trace.
     Where a trace was recorded for one invariant, as a minimal one is, that comes before others.
     """
-    scenario = scenario_of(trace.scenario, base / trace.folder)
     if is_fuzzed(trace):
         mask_values_of(scenario.fuzzing().masks)
         script = _Fuzzed(trace, _chosen(trace, line, invariant)).script(scenario)
@@ -212,17 +214,13 @@ def script_of(
         verdict = trace.verdict
         violation = None if verdict is None else Violation(verdict.property, verdict.message)
         script = searched(trace.lines, scenario, violation, scenario.build().network)
-    return replace(script, code=_code_beside(scenario.folder))
+    return replace(script, code=_code_digest(scenario))
 
 
-def _code_beside(folder: Path) -> str:
-    """Return a digest of the programs in a scenario's folder, but not of what they import from elsewhere."""
-    found = blake2b(digest_size=8)
-    with suppress(OSError):  # whoever needs what cannot be read will say so
-        for path in filter(Path.is_file, sorted(folder.glob("*.py"))):
-            found.update(path.name.encode(errors="surrogateescape") + b"\0")
-            found.update(path.read_bytes() + b"\0")
-    return found.hexdigest()
+def _code_digest(scenario: Scenario) -> str:
+    """Return a digest of all code that a scenario uses."""
+    found = json.dumps(digest_code(scenario.table(), scenario.folder))
+    return blake2b(found.encode(), digest_size=8).hexdigest()
 
 
 def _chosen(trace: Trace, line: int | None, invariant: str | None) -> FindingLine | None:

@@ -30,9 +30,9 @@ from penstock.fuzz.virtual import MOST_STEPS_TO_OPEN, VirtualStage
 from penstock.minimize.following import Following, Texts
 from penstock.minimize.judging import Judge
 from penstock.minimize.reproducing import Attempt
-from penstock.minimize.script import LOOK, Cue, Event, Script, about, load_script
+from penstock.minimize.script import LOOK, Cue, Event, Script, about, script_of
 from penstock.minimize.units import rewritten
-from penstock.trace import TraceWriter
+from penstock.trace import TraceWriter, read_trace
 from penstock.world.component import Endpoint, Message
 from penstock.world.network import GlobalState
 from penstock.world.transition import ACT, DELIVER, Transition
@@ -186,7 +186,9 @@ class VirtualReproducer:
         """Replay some of the script's inputs, and write what happens as a trace."""
         scenario, seed = self.script.scenario, self.setting.options.seed
         details = about(self.script.violation, wide=self.wide)
-        writer = TraceWriter(path, scenario.table(), scenario.folder, engine="fuzz", seed=seed, **details)
+        writer = TraceWriter(
+            path, scenario.table(), scenario.folder, self.setting.scene, engine="fuzz", seed=seed, **details
+        )
         recorder = Recorder(writer, self.setting.version)
         try:
             with origins.recorded(returns=False):
@@ -201,7 +203,8 @@ class VirtualReproducer:
             attempt = self.record(inputs, path)
             if not attempt.reproduced:
                 return None
-            return replace(load_script(path), scenario=self.script.scenario, violation=self.script.violation)
+            script = script_of(read_trace(path), self.script.scenario)
+            return replace(script, violation=self.script.violation)
 
     def _played(self, inputs: Sequence[Cue], recorder: Recorder) -> Attempt:
         began = time.perf_counter()

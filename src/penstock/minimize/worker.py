@@ -26,6 +26,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final, NoReturn
 
+from penstock.consent import Consent
 from penstock.errors import PenstockError
 from penstock.minimize.live_play import break_off
 from penstock.minimize.live_replay import LiveReproducer
@@ -49,6 +50,8 @@ class Origin:
     """How replays with real processes wait."""
     again: bool = False
     """Whether it is minimised once more, since what was found in haste did not stand."""
+    consent: Consent | None = None
+    """That the code which the trace names may run; without it, only if that is our own."""
 
     @staticmethod
     def of(
@@ -57,9 +60,10 @@ class Origin:
         invariant: str | None = None,
         wide: bool = False,
         waiting: Waiting = USUAL,
+        consent: Consent | None = None,
     ) -> Origin:
         """Return the origin of the script of a trace, or of the folder of a run."""
-        return Origin(str(trace_file(trace).absolute()), invariant, wide, waiting)
+        return Origin(str(trace_file(trace).absolute()), invariant, wide, waiting, consent=consent)
 
     @property
     def terms(self) -> str:
@@ -69,7 +73,7 @@ class Origin:
 
     def script(self) -> Script:
         """Read the script."""
-        return load_script(Path(self.trace), invariant=self.invariant)
+        return load_script(Path(self.trace), self.consent, invariant=self.invariant)
 
     def reproducer(self, script: Script) -> Reproducer:
         """Return what replays the script."""

@@ -10,14 +10,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from penstock.clean_text import file_name, json_text, visible
 from penstock.errors import PenstockError
+from penstock.files import absolute, finish, make_folder, remove, unfinished_path, write_whole
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.identity import bug_of
 from penstock.minimize.progress import FILE
@@ -26,12 +27,15 @@ from penstock.tables import toml_of
 
 FOLDER: Final = "minimal"
 SUMMARY: Final = "summary.json"
+_MINIMAL: Final = "The minimal sequence"
+"""What is written here, in a sentence that says that it cannot be."""
 
 _TEST: Final = '''"""{title}
 
 {story}
 
-The test fails until that is mended.  It runs the inputs of trace.jsonl, which is beside it.
+The test fails until that is mended.  It runs the inputs of trace.jsonl, which is beside it, with the
+controller as it is now.
 """
 
 from pathlib import Path
@@ -41,7 +45,8 @@ from penstock.api import replay
 
 def test_{name}() -> None:
     """{invariant} holds after these inputs."""
-    replay(Path(__file__).with_name("trace.jsonl"), exact=False, tries={tries}).assert_holds()
+    trace = Path(__file__).with_name("trace.jsonl")
+    replay(trace, exact=False, tries={tries}, trust=True).assert_holds()
 '''
 
 
@@ -55,18 +60,20 @@ def folder_for(trace: Path) -> Path:
 def write_minimal(folder: Path, minimal: Minimal, reproducer: Reproducer, *, tries: int = 1) -> Path:
     """Write a minimal sequence into a folder; return the folder that is in."""
     into = folder / FOLDER
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-        player = reproducer.with_script(minimal.script)
-        _record(player, minimal, into / "trace.jsonl", tries)
-        _write(into / "scenario.toml", scenario_text(minimal, into).rstrip())
-        _write(into / "inputs.txt", "\n".join(map(str, minimal.inputs)))
-        _write(into / SUMMARY, json.dumps(summary(minimal), indent=2))
-        for old in into.glob("test_*.py"):
-            old.unlink()
-        _write(into / f"test_{_name(minimal)}.py", _test(minimal, tries).rstrip())
-    except OSError as error:
-        raise PenstockError(f"The minimal sequence cannot be written to {into}: {error.strerror}.") from None
+    make_folder(into, _MINIMAL, within=folder)
+    player = reproducer.with_script(minimal.script)
+    _record(player, minimal, into / "trace.jsonl", tries)
+    test = f"test_{_name(minimal)}.py"
+    for name, text in (
+        ("scenario.toml", scenario_text(minimal, into)),
+        ("inputs.txt", "\n".join(map(str, minimal.inputs))),
+        (SUMMARY, json_text(summary(minimal), indent=2)),
+        (test, _test(minimal, tries)),
+    ):
+        write_whole(into / name, text.rstrip() + "\n", _MINIMAL, within=folder)
+    for old in absolute(into).glob("test_*.py"):
+        if old.name != test:
+            remove(old, within=absolute(folder))
     return into
 
 
@@ -74,7 +81,7 @@ def scenario_text(minimal: Minimal, into: Path) -> str:
     """Return a scenario that has nothing happen but the inputs; `into` is the folder that it is for."""
     script = minimal.script
     table = script.scenario.table()
-    files = os.path.relpath(script.scenario.folder.resolve(), into.resolve())
+    files = os.path.relpath(absolute(script.scenario.folder).resolve(), absolute(into).resolve())
     if script.engine == "check":
         about = "# A search of this scenario meets the violation; trace.jsonl has the steps."
     else:
@@ -88,13 +95,18 @@ def scenario_text(minimal: Minimal, into: Path) -> str:
 
 def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> None:
     """Write a run in which the violation came; a trace without it would make a test that says nothing."""
-    unfinished = _unfinished(path)
+    unfinished = unfinished_path(path)
     for _ in range(max(1, tries)):
-        if player.record(minimal.inputs, unfinished).reproduced:
+        try:
+            reproduced = player.record(minimal.inputs, unfinished).reproduced
+        except BaseException:
+            remove(unfinished)
+            raise
+        if reproduced:
             # The header says where the scenario is, relative to the trace; both names are in one folder.
-            unfinished.replace(path)
+            finish(unfinished, path, _MINIMAL)
             return
-    unfinished.unlink(missing_ok=True)
+    remove(unfinished)
     raise PenstockError(
         f"What was found does not lead to the violation again{f' in {tries} tries' if tries > 1 else ''}: "
         + (
@@ -103,17 +115,6 @@ def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> Non
             else "minimise again with more --tries; the answers so far are kept."
         )
     )
-
-
-def _unfinished(path: Path) -> Path:
-    """Return what a file is called while it is written; two minimisations may write to one folder."""
-    return path.with_name(f"{path.name}.{os.getpid()}.part")
-
-
-def _write(path: Path, text: str) -> None:
-    unfinished = _unfinished(path)
-    unfinished.write_text(text + "\n", encoding="utf-8")
-    unfinished.replace(path)
 
 
 def summary(minimal: Minimal) -> dict[str, Any]:
@@ -158,12 +159,19 @@ def story_of(minimal: Minimal) -> Iterator[str]:
 def _test(minimal: Minimal, tries: int) -> str:
     violation = minimal.script.violation
     assert violation is not None, "a minimal sequence violates something"
-    story = "\n".join(story_of(minimal)).replace("\\", "\\\\").replace('"""', "'''")
-    title = f"{violation.invariant} is broken: {minimal.message}".replace("\\", "\\\\").replace('"', "'")
     return _TEST.format(
-        title=title, story=story, name=_name(minimal), invariant=violation.invariant, tries=max(1, tries)
+        title=_quotable(f"{violation.invariant} is broken: {minimal.message}"),
+        story=_quotable("\n".join(story_of(minimal))),
+        name=_name(minimal),
+        invariant=_quotable(violation.invariant),
+        tries=max(1, tries),
     )
 
 
+def _quotable(text: str) -> str:
+    """Return a text, whoever wrote it, as it can stand in a docstring without ending it."""
+    return visible(text).replace("\\", "\\\\").replace('"', "'")
+
+
 def _name(minimal: Minimal) -> str:
-    return re.sub(r"\W+", "_", bug_of(minimal).name).lower()
+    return re.sub(r"\W+", "_", file_name(bug_of(minimal).name)).lower()

@@ -7,6 +7,8 @@ there (they create a tag, or serve TCP and UDP alike) are classes of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
 
 from penstock.openflow.fields import BY_NAME
 from penstock.openflow.match import port_text, value_text
@@ -250,9 +252,19 @@ Action = (
 )
 
 
+_MANY: Final = 4
+"""How often an action must come in a row to be told with a number."""
+
+
 def actions_text(actions: tuple[Action, ...]) -> str:
-    """Return a list of actions as one readable word; no action means the packet is dropped."""
-    return ",".join(map(str, actions)) or "drop"
+    """Return a list of actions as one readable word; no action means the packet is dropped.
+
+    An action that comes many times in a row is told once, with how often.
+    """
+    if len(actions) < _MANY:
+        return ",".join(map(str, actions)) or "drop"
+    runs = ((str(action), sum(1 for _ in run)) for action, run in groupby(actions))
+    return ",".join(f"{text}×{often}" if often >= _MANY else ",".join([text] * often) for text, often in runs)
 
 
 @dataclass(frozen=True, slots=True)

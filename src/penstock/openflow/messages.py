@@ -382,8 +382,12 @@ class FlowMod(OpenFlowMessage):
     def __str__(self) -> str:
         command = _called(FlowCommand, self.command)
         table = f"table={self.table_id} " if self.table_id else ""
-        does = f" -> {instructions_text(self.instructions)}" if self.command < FlowCommand.DELETE else ""
-        return f"FlowMod({command} {table}priority={self.priority} {self.match}{does})"
+        does = f" -> {instructions_text(self.instructions)}"
+        if self.command >= FlowCommand.DELETE:
+            does = "" if self.out_port == PortNo.ANY else f" out_port={port_text(self.out_port)}"
+        # Whoever deletes all that a match covers does so whatever the priority (1.3 §6.4).
+        priority = "" if self.command == FlowCommand.DELETE else f"priority={self.priority} "
+        return f"FlowMod({command} {table}{priority}{self.match}{does})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +400,9 @@ class Bucket:
     watch_group: int = ANY_GROUP
 
     def __str__(self) -> str:
-        return actions_text(self.actions)
+        port = "" if self.watch_port == PortNo.ANY else f"watch_port:{port_text(self.watch_port)},"
+        group = "" if self.watch_group == ANY_GROUP else f"watch_group:{self.watch_group},"
+        return f"{port}{group}{actions_text(self.actions)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +415,9 @@ class GroupMod(OpenFlowMessage):
     buckets: tuple[Bucket, ...] = ()
 
     def __str__(self) -> str:
-        return f"GroupMod({self.command} group={self.group_id} {' | '.join(map(str, self.buckets))})"
+        command, kind = _called(GroupCommand, self.command), _called(GroupType, self.type)
+        does = f" {kind} {' | '.join(map(str, self.buckets))}" if self.command != GroupCommand.DELETE else ""
+        return f"GroupMod({command} group={self.group_id}{does})"
 
 
 @dataclass(frozen=True, slots=True)

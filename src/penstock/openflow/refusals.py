@@ -140,6 +140,11 @@ class Refusal(Enum):
     TABLE_FEATURES_BAD_ARGUMENT = (None, (13, 4))
     TABLE_FEATURES_EPERM = (None, (13, 5))
 
+    @property
+    def title(self) -> str:
+        """The name as people read it."""
+        return self.name.lower().replace("_", "-")
+
     def code(self, version: int) -> tuple[int, int]:
         """Return the error type and code that say this in a version of the protocol."""
         pair: Code = self.value[0 if version == 1 else 1]
@@ -150,7 +155,7 @@ def name_of(version: int, kind: int, code: int) -> str:
     """Return the readable name of an error's numbers, or the numbers."""
     for refusal in Refusal:
         if refusal.value[0 if version == 1 else 1] == (kind, code):
-            return refusal.name.lower().replace("_", "-")
+            return refusal.title
     return f"type {kind} code {code}"
 
 
@@ -158,5 +163,6 @@ class Refused(Exception):
     """A message that a switch answers with an error; the text says what was wrong with it."""
 
     def __init__(self, refusal: Refusal, text: str = "") -> None:
-        super().__init__(text or refusal.name.lower().replace("_", "-"))
+        super().__init__(text or refusal.title)
         self.refusal = refusal
+        self.reason = text

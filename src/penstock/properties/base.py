@@ -63,6 +63,9 @@ class Property:
     needs: str = ""
     """What must happen for the property to be put to the test, to end "that needs …"."""
 
+    unjudged_after_faults: str = ""
+    """What the property does not judge from the moment on at which something fails; "" if it judges all."""
+
     blames_arrival: bool = False
     """Whether a packet that breaks the property is where it should not be, so that whoever sent it there is
     to blame; otherwise it is whoever had it last."""
@@ -126,16 +129,17 @@ def ask(watcher: Property, method: str, *arguments: object) -> Any:
     return answer
 
 
-def is_unfinished(states: Mapping[str, Any]) -> bool:
-    """Tell whether a component is in the middle of something that it has not been let go on with.
+def unfinished(states: Mapping[str, Any]) -> str:
+    """Return where a component is in the middle of something that it has not been let go on with, if one is.
 
     Nothing may be happening, but that is not the end of the run.
     """
-    return any(
-        getattr(each, "unfinished", False)
+    places = (
+        getattr(each, "unfinished", "")
         for state in states.values()
         for each in (state, getattr(state, "inner", None))
     )
+    return next(filter(None, places), "")
 
 
 def never_exercised(properties: Iterable[Property], exercised: Mapping[str, int]) -> tuple[str, ...]:

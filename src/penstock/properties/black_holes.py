@@ -133,6 +133,7 @@ class NoBlackHoles(Property):
 
     sentence = "Every packet that is sent to an existing host arrives there."
     needs = "a packet with a name (as h1#1) that is sent to an existing host"
+    unjudged_after_faults = "what becomes of packets"
 
     _hosts: Hosts = field(init=False, repr=False)
     _switches: Mapping[str, Switch] = field(init=False, repr=False)

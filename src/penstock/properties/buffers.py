@@ -31,6 +31,7 @@ class NoForgottenPackets(Property):
 
     sentence = "The controller releases every packet that a switch keeps for it in a buffer."
     needs = "switches with buffers, and one that keeps a packet there for the controller"
+    unjudged_after_faults = "what becomes of packets in buffers"
 
     def start(self, _network: Network, /) -> str:
         """Begin with unused buffers."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-from penstock.properties.base import UPHELD, Property, Undecided, Violated, ask, is_unfinished, sight_of
+from penstock.properties.base import UPHELD, Property, Undecided, Violated, ask, sight_of, unfinished
 from penstock.properties.ending import Ending
 from penstock.world.network import Network
 from penstock.world.signals import FABRIC
@@ -57,7 +57,7 @@ class Watch:
 
     def at_rest(self, states: Mapping[str, Any]) -> dict[str, str]:
         """Judge a network at rest; return the properties newly broken, with how."""
-        if is_unfinished(states):
+        if unfinished(states):
             return {}
 
         def judge(index: int, watcher: Property) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.explore.search import Outcome
@@ -28,9 +27,9 @@ _MOST: Final = 1_000
 """How many entries of a list are taken over from a trace, which may be a stranger's."""
 
 
-def covered_file(output: Path, name: str) -> Path:
-    """Return where it is written what a search covered that found nothing."""
-    return output / f"{name}-covered.jsonl"
+def covered_name(scenario: str) -> str:
+    """Return the name of the file that says what a search covered which found nothing."""
+    return f"{scenario}-covered.jsonl"
 
 
 def search_coverage(

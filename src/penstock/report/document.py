@@ -10,7 +10,6 @@ place on the machine that it was made on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,13 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock import __version__
-from penstock.errors import PenstockError
+from penstock.clean_text import json_text, visible, visible_within
+from penstock.consent import Consent
 from penstock.explain.of_trace import finding_cause_lines
 from penstock.minimize.script import is_fuzzed
 from penstock.report.conclusion import read_conclusion
 from penstock.report.coverage import read_coverage
 from penstock.report.gathering import Gathered, Minimised, gather, inputs_of
-from penstock.report.layout import Drawing, drawing_of, drawing_of_shape
+from penstock.report.layout import Drawing, controllers_in, drawing_in, drawing_of
 from penstock.report.past import first_lasting
 from penstock.report.run_story import Choice, chosen_lines, tell_run
 from penstock.report.steps import StepWriter, Strings, connected, placeless
@@ -35,7 +35,6 @@ from penstock.trace import CUT_SHORT, Line, Trace
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint
 from penstock.world.signals import FABRIC
-from penstock.world.topology import topology
 
 FORMAT: Final = "penstock-report"
 VERSION: Final = 1
@@ -80,12 +79,12 @@ class Document:
             "penstock": __version__,
             "title": placeless(self.title),
             "engine": self.engine,
-            "source": self.source,
+            "source": visible(self.source),
             "verdict": _placeless(self.verdict),
             "cut_short": self.cut_short,
             "remarks": [placeless(remark) for remark in self.remarks],
-            "topology": self.drawing.as_json(),
-            "lanes": self.lanes,
+            "topology": visible_within(self.drawing.as_json()),
+            "lanes": [placeless(lane) for lane in self.lanes],
             "strings": self.strings.texts,
             "steps": self.steps,
             "start": self.start,
@@ -93,7 +92,7 @@ class Document:
             "states_until": self.states_until,
             "loop": self.loop,
             "story": self.story,
-            "minimised": self.minimised,
+            "minimised": visible_within(self.minimised),
             "coverage": _placeless(self.coverage),
             "conclusion": _placeless(self.conclusion),
             "summary": _placeless(self.summary),
@@ -106,7 +105,7 @@ class Document:
 
     def as_text(self) -> str:
         """Return the document as JSON."""
-        return json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)
+        return json_text(self.as_json(), separators=(",", ":"), allow_nan=False)
 
 
 def _placeless(value: Any) -> Any:
@@ -125,22 +124,28 @@ def _placeless(value: Any) -> Any:
     return placeless(str(value))
 
 
-def report_on(path: Path, *, run: bool = True) -> Document:
+def report_on(path: Path, consent: Consent | None = None, *, states: bool = True) -> Document:
     """Return the report on a trace, or on the folder of a run or a minimisation.
 
-    With `run`, the run is taken again for the states between its steps; otherwise nothing is run.
+    Nothing that the trace names is run.  With consent its controllers are, for what they know after each
+    step; `states` says whether states are wanted at all.
     """
-    return document_of(gather(path), run=run)
+    return document_of(gather(path), consent, states=states)
 
 
-def document_of(gathered: Gathered, *, run: bool = True) -> Document:
+def document_of(gathered: Gathered, consent: Consent | None = None, *, states: bool = True) -> Document:
     """Return the report on what was gathered."""
     trace = gathered.trace
-    states = unfold(trace, gathered.file.parent) if run and trace.lines else Unfolded()
+    unfolded = unfold(trace, gathered.file.parent, consent) if states and trace.lines else Unfolded()
+    return _whole(gathered, unfolded, wanted=states)
+
+
+def _whole(gathered: Gathered, states: Unfolded, *, wanted: bool) -> Document:
+    trace = gathered.trace
     document = opened(gathered, states)
-    document.remarks += states.remarks
-    if not run and trace.lines:
-        document.remarks.append("States are not shown, since nothing was to be run.")
+    document.remarks += (*states.remarks, *states.left_out)
+    if trace.lines and not wanted:
+        document.remarks.append("States are not shown, since they were not wanted.")
     document.states, document.states_until = states.has_states, states.until
     number, numbers = document.strings.number, document.strings.numbers
     document.start = [
@@ -207,22 +212,10 @@ def _loop(trace: Trace) -> int:
 
 
 def _drawing(trace: Trace, states: Unfolded) -> Drawing:
-    """Return the network: as it was built, or as its scenario names it, or as the lines tell."""
+    """Return the network: as it was built, or as the trace tells it, or as the lines do."""
     if states.network is not None:
         return drawing_of(states.network)
-    controllers = _controllers(trace)
-    shape = trace.scenario.get("topology", "single,2")
-    if isinstance(shape, str):
-        try:
-            return drawing_of_shape(topology(shape), controllers)
-        except PenstockError:
-            return _told_by_lines(trace, controllers)
-    return _told_by_lines(trace, controllers)
-
-
-def _controllers(trace: Trace) -> list[str]:
-    named = trace.scenario.get("controllers")
-    return [str(name) for name in named] if isinstance(named, Mapping) and named else ["c0"]
+    return drawing_in(trace) or _told_by_lines(trace, controllers_in(trace))
 
 
 def _told_by_lines(trace: Trace, controllers: list[str]) -> Drawing:

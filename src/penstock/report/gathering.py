@@ -8,13 +8,13 @@ trace alone is needed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.json_reading import read_json
 from penstock.minimize.progress import FILE
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.minimize.writing import FOLDER
@@ -23,7 +23,6 @@ from penstock.rootcause.plotting import Point, read_points
 from penstock.trace import Trace, read_trace
 
 SUMMARY: Final = "summary.json"
-LARGEST_SUMMARY: Final = 20_000_000
 _PLACES: Final = frozenset({"folder", "trace"})
 """The keys of a summary that tell where files are on the machine that wrote it."""
 
@@ -125,13 +124,11 @@ def read_summary(file: Path, remarks: list[str]) -> Mapping[str, Any] | None:
     try:
         if not file.is_file():
             return None
-        if file.stat().st_size > LARGEST_SUMMARY:
-            raise ValueError
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        remarks.append(f"{file.name} cannot be read: {error.strerror}.")
+        found = read_json(file)
+    except PenstockError as error:
+        remarks.append(str(error))
         return None
-    except (ValueError, RecursionError):
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         remarks.append(f"{file.name} is damaged, so nothing of it is shown.")

@@ -18,6 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from penstock.errors import PenstockError
+from penstock.scene import read_scene
+from penstock.trace import Trace
 from penstock.verify.abstract_host import AbstractHost
 from penstock.verify.abstract_switch import AbstractSwitch
 from penstock.world.component import Endpoint
@@ -25,7 +28,7 @@ from penstock.world.hosts import Host
 from penstock.world.network import Network
 from penstock.world.signals import FABRIC
 from penstock.world.switch import Switch
-from penstock.world.topology import Topology
+from penstock.world.topology import Topology, topology
 from penstock.world.topology.value import natural
 
 Point = tuple[float, float]
@@ -114,6 +117,24 @@ def drawing_of_shape(shape: Topology, controllers: Sequence[str]) -> Drawing:
     kinds |= dict.fromkeys(controllers, "controller")
     control = tuple((node.name, name) for node in shape.switches for name in controllers)
     return Drawing(kinds, tuple((link.a, link.b) for link in shape.links), control)
+
+
+def drawing_in(trace: Trace) -> Drawing | None:
+    """Return the network that a trace tells of: as it was drawn, or by its scenario's name for it."""
+    controllers = controllers_in(trace)
+    try:
+        if trace.network is not None:
+            return drawing_of_shape(read_scene(trace.network).topology, controllers)
+        shape = trace.scenario.get("topology", "single,2")
+        return drawing_of_shape(topology(shape), controllers) if isinstance(shape, str) else None
+    except PenstockError:
+        return None
+
+
+def controllers_in(trace: Trace) -> list[str]:
+    """Return the names of the controllers of a trace."""
+    named = trace.scenario.get("controllers")
+    return [str(name) for name in named] if isinstance(named, Mapping) and named else ["c0"]
 
 
 def placed(drawing: Drawing) -> dict[str, Point]:

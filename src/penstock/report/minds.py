@@ -169,7 +169,7 @@ class _Looking:
             text = f"datapath {self._attributes(value).get('id')}"
         elif issubclass(kind, Ethernet):
             text = f"[{describe(value.to_bytes())}]"
-        elif kind.__module__.startswith("penstock."):
+        elif kind.__module__.startswith("penstock.") and _tells_itself(_kind(value)):
             text = str(value)
         else:
             text = f"a {kind.__name__}"
@@ -189,6 +189,12 @@ def _kind(value: object) -> Any:
 def _is_whole(kind: type) -> bool:
     """Tell whether values of a type are shown as they are, and not part by part."""
     return issubclass(kind, Enum | Ethernet | Frame) or kind in _PLAIN
+
+
+@cache
+def _tells_itself(kind: type) -> bool:
+    """Tell whether objects of a class have words for themselves, and not only a place in memory."""
+    return any({"__str__", "__repr__"} & vars(base).keys() for base in kind.__mro__[:-1])
 
 
 @cache

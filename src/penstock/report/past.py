@@ -15,6 +15,7 @@ here; the whole trace has it.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -97,9 +98,13 @@ def _makers(lines: Mapping[int, Line], finding: FindingLine) -> set[int]:
     named = set(_NAME.findall(finding.message))
     if mishap := _mishap(lines, named, finding):
         return {mishap, *_introduction(lines, mishap)}
+    by_node: dict[str, dict[int, Line]] = defaultdict(dict)
+    for number, line in lines.items():
+        if line.node in named:
+            by_node[line.node][number] = line
     found = set(_wiring(lines, named).values())
-    for node in {line.node for line in lines.values()} & named:
-        found |= set(_state_of(node, lines).values())
+    for own in by_node.values():
+        found |= set(_state_after(own).values())
     return found
 
 
@@ -145,12 +150,10 @@ def _wiring(lines: Mapping[int, Line], named: set[str]) -> dict[str, int]:
     return state
 
 
-def _state_of(node: str, lines: Mapping[int, Line]) -> dict[str, int]:
-    """Return, for each thing that is still so at a node, the step that made it so."""
+def _state_after(lines: Mapping[int, Line]) -> dict[str, int]:
+    """Return, for each thing that is still so at a node after its steps, the step that made it so."""
     state: dict[str, int] = {}
     for number, line in lines.items():
-        if line.node != node:
-            continue
         if line.message is not None and line.message.startswith(_SIGNALS):
             if line.message.startswith("Power("):
                 state.clear()

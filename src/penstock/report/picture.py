@@ -19,13 +19,14 @@ a switch or a controller is guessed from what they do, for the order of the lane
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from penstock.clean_text import on_one_line
 from penstock.openflow.messages import OpenFlowMessage
 from penstock.report.retelling import record_of
 from penstock.report.run_story import Choice, chosen_lines
@@ -33,16 +34,16 @@ from penstock.report.story import headline
 from penstock.trace import FindingLine, InputLine, Line, Trace
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Endpoint, Message
+from penstock.world.frame import packets_in, retell_packets
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, DELIVER, TIME, Record
 
+_LONGEST_TEXT: Final = 2_000
+"""How much of a text is looked at for what fits on a line."""
 _WIDEST_LANE: Final = 8
 _NARROWEST_LANE: Final = 4
 _LEAST_TEXT, _ENOUGH_TEXT = 14, 40
 """How much room the texts at the right get before lanes are put together, and before they are widened."""
-
-PACKET_IN_FULL: Final = re.compile(r"(\S+#\d+) \[[^\]]*\]")
-"""A packet as it is written in full: its name, then what it is."""
 
 _HOST, _SWITCH, _FABRIC, _CONTROLLER = range(4)
 _OF_SWITCHES: Final = frozenset({"matched", "missed", "rule-added", "rule-modified", "rule-removed"})
@@ -174,7 +175,7 @@ class _UnderWay:
     """The messages on the channels of a run."""
 
     def __init__(self) -> None:
-        self._queues: dict[Endpoint, tuple[Any, ...]] = {}
+        self._queues: defaultdict[Endpoint, deque[_Sent]] = defaultdict(deque)
 
     def step(self, number: int, record: Record) -> Iterator[Row]:
         """Yield the rows of a step, and follow what it sent."""
@@ -190,10 +191,10 @@ class _UnderWay:
             yield self._lost(number, number, channel, self._taken(channel, record.lost[0].message))
         else:
             if verb in CHANNEL_FAULTS:
-                self._queues[channel] = CHANNEL_FAULTS[verb](self._queues.get(channel, ()))
+                self._suffer(verb, self._queues[channel])
             yield Row(number, headline(record).rstrip(".") + _mishap(record), record.node)
         for end, message in record.sends:
-            self._queues[end] = (*self._queues.get(end, ()), _sent(number, message, tag))
+            self._queues[end].append(_sent(number, message, tag))
         for end, message in record.lost if verb != "drop" else ():
             # What the fabric cuts was on its way before; what others lose they sent just now.
             sent = self._taken(end, message) if record.node == FABRIC else _sent(number, message, tag)
@@ -210,10 +211,14 @@ class _UnderWay:
 
     def _taken(self, channel: Endpoint, message: Message | None) -> _Sent:
         """Return the message at the head of a channel, which leaves it."""
-        queue = self._queues.get(channel, ())
-        self._queues[channel] = queue[1:]
-        first: _Sent = queue[0] if queue else _sent(0, message, "")
-        return first
+        queue = self._queues[channel]
+        return queue.popleft() if queue else _sent(0, message, "")
+
+    def _suffer(self, fault: str, queue: deque[_Sent]) -> None:
+        """Have something go wrong at the head of a channel, which is as far as faults reach."""
+        head: Any = tuple(queue.popleft() for _ in range(min(2, len(queue))))
+        suffered: Any = CHANNEL_FAULTS[fault](head)
+        queue.extendleft(reversed(suffered))
 
 
 def _sent(step: int, message: Message | None, tag: str) -> _Sent:
@@ -223,7 +228,7 @@ def _sent(step: int, message: Message | None, tag: str) -> _Sent:
     """
     text = str(message)
     about = _tag([text]) or tag
-    short = PACKET_IN_FULL.sub(r"\1", text)
+    short = retell_packets(text, lambda found: found[1])
     # What a packet only led to, as a FlowMod, is not called after it.
     carries = about and about not in short and text.startswith(("PacketIn", "PacketOut"))
     return _Sent(step, f"{short} · {about}" if carries else short, about)
@@ -231,7 +236,7 @@ def _sent(step: int, message: Message | None, tag: str) -> _Sent:
 
 def _tag(texts: Iterable[str]) -> str:
     """Return the first name of a packet in some texts."""
-    return next((found[1] for text in texts if (found := PACKET_IN_FULL.search(text))), "")
+    return next((found[1] for text in texts for found in packets_in(text)), "")
 
 
 def _since(sent: _Sent, now: int) -> str:
@@ -326,7 +331,7 @@ def draw(rows: Sequence[Row], lanes: Sequence[str], *, width: int, plain: bool =
 def _layout(rows: Sequence[Row], lanes: Sequence[str], width: int) -> _Layout:
     """Give every component a lane, those that do least a common one where there are too many."""
     busy = Counter(name for row in rows for name in (row.lane, row.source) if name)
-    names = [*lanes, *(name for name in busy if name not in lanes)]
+    names = list(dict.fromkeys((*lanes, *busy)))
     numbers = max((len(str(row.number)) for row in rows if row.number is not None), default=1) + 2
     room = max(width - numbers - _LEAST_TEXT, _NARROWEST_LANE)
     longest = max(map(cell_len, names), default=1)
@@ -341,14 +346,14 @@ def _layout(rows: Sequence[Row], lanes: Sequence[str], width: int) -> _Layout:
     own = [name for name in names if name in kept]
     others = [name for name in names if name not in kept]
     places = {name: place for place, name in enumerate(own)} | dict.fromkeys(others, len(own))
-    note = f"one lane for {', '.join(others)}"
+    note = f"one lane for {', '.join(map(on_one_line, others))}"
     return _Layout((*own, f"+{len(others)}"), places, lane, numbers, width, (note,))
 
 
 def _headings(layout: _Layout, signs: _Signs) -> str:
     cells = []
     for name in layout.heads:
-        shown = _cut(name, layout.lane - 1, signs)
+        shown = _cut(on_one_line(name), layout.lane - 1, signs)
         before = max(0, layout.lane // 2 - (cell_len(shown) - 1) // 2)
         cells.append(set_cell_size(" " * before + shown, layout.lane))
     return set_cell_size(" " * layout.numbers + "".join(cells), layout.width)
@@ -357,9 +362,10 @@ def _headings(layout: _Layout, signs: _Signs) -> str:
 def _line(row: Row, layout: _Layout, signs: _Signs) -> str:
     cells = _lanes(row, layout, signs)
     number = f"{row.number}." if row.number is not None else signs.broken if row.broken else ""
-    text = _one_line(row.text)
+    text = row.text
     if row.source and row.lane and layout.places[row.source] == layout.places[row.lane]:
         text = f"{row.source} to {row.lane}: {text}"
+    text = on_one_line(text[:_LONGEST_TEXT])
     line = f"{number:>{layout.numbers - 1}} {''.join(cells)} {text}"
     return _cut(line, layout.width, signs)
 
@@ -392,11 +398,6 @@ def _arrow(cells: list[str], row: Row, layout: _Layout, signs: _Signs) -> None:
         cells[column] = signs.across if cells[column] == signs.lane else signs.along
     cells[begin] = signs.begins_right if onward > 0 else signs.begins_left
     cells[end - onward] = signs.right if onward > 0 else signs.left
-
-
-def _one_line(text: str) -> str:
-    """Return a text without anything that would break a line or steer a terminal."""
-    return "".join(c if c.isprintable() else "·" for c in " ".join(text.split()))
 
 
 def _cut(text: str, width: int, signs: _Signs) -> str:

@@ -25,10 +25,14 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+from penstock.clean_text import visible, visible_within
+from penstock.consent import Consent
 from penstock.errors import PenstockError
+from penstock.files import open_to_read
+from penstock.json_reading import LONGEST_LINE, line_of
 from penstock.minimize.progress import FILE
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.minimize.writing import FOLDER
@@ -36,8 +40,8 @@ from penstock.report.document import document_of, minimised_part, opened, report
 from penstock.report.gathering import SUMMARY, Gathered, engine_of, gather, minimising_folder
 from penstock.report.page import render
 from penstock.report.steps import StepWriter
-from penstock.report.unfolding import Unfolded, network_of
-from penstock.trace import LONGEST_LINE, End, TraceReader, Verdict
+from penstock.report.unfolding import Unfolded
+from penstock.trace import End, TraceReader, Verdict
 
 ADDRESS: Final = "127.0.0.1"
 PAUSE: Final = 0.5
@@ -46,6 +50,8 @@ _QUIET_LOOKS: Final = 10
 """After how many looks without news a page is told that the server is still there."""
 _MOST_PAGES: Final = 32
 """How many pages may follow at once."""
+_MOST_READ: Final = 8 * LONGEST_LINE
+"""How many bytes of a growing file are read at one look."""
 _MOST_AT_ONCE: Final = 5_000
 """How many steps one event has at most."""
 
@@ -58,15 +64,15 @@ _MOST_SECONDS: Final = 600.0
 class Followed:
     """What is reported on, as far as it is; one for all pages."""
 
-    def __init__(self, path: Path, *, run: bool = True) -> None:
+    def __init__(self, path: Path, consent: Consent | None = None) -> None:
         self._path = path
-        self._run = run
+        self._consent = consent
         self._lock = threading.RLock()
         self._file = trace_file(path)
         self._maker = _Maker()
         self._whole: tuple[object, dict[str, Any]] | None = None
         """The document of a run that is over, and what the files looked like then."""
-        self._growing = None if self.is_over() else _Growing(self._file, run=run)
+        self._growing = None if self.is_over() else _Growing(self._file, consent)
 
     def is_over(self) -> bool:
         """Tell whether nothing is to be expected any more."""
@@ -80,7 +86,7 @@ class Followed:
                 return self._growing.document.as_json()
             looks = _looks(self._file)
             if self._whole is None or self._whole[0] != looks:
-                found = self._maker.made(self._path, run=self._run)
+                found = self._maker.made(self._path, run=self._consent is not None)
                 self._whole = (looks, {**found, "served": True})
             return self._whole[1]
 
@@ -110,9 +116,7 @@ class _Maker:
 
     def made(self, path: Path, *, run: bool) -> dict[str, Any]:
         """Return the document on a path; without states, if those cannot be had."""
-        if not run:
-            return report_on(path, run=False).as_json()
-        command = [sys.executable, "-c", _MAKING, "--json", "--", str(path)]
+        command = [sys.executable, "-c", _MAKING, "--json", *(["--run"] if run else []), "--", str(path)]
         try:
             with subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -121,9 +125,9 @@ class _Maker:
                     text, _ = self._child.communicate(timeout=_MOST_SECONDS)
                 finally:
                     self._child.kill()
-            found: dict[str, Any] = json.loads(text)
+            found: dict[str, Any] = json.loads(text)  # a report of our own, whatever it is about
         except (OSError, subprocess.TimeoutExpired, ValueError):
-            found = report_on(path, run=False).as_json()
+            found = report_on(path, states=False).as_json()
             found["remarks"].append("Taking the run again came to no end.")
         return found
 
@@ -141,8 +145,8 @@ def _run_is_over(file: Path) -> bool:
     """Tell whether a trace grows no more: a search's is written in one go, and so is that of a replay."""
     if file.parent.name == FOLDER or (file.parent / SUMMARY).is_file():
         return True
-    with file.open("rb") as growing:
-        return not is_fuzzed(TraceReader(file.name, _header(growing)).trace())
+    with open_to_read(file) as growing:
+        return not is_fuzzed(TraceReader(file.name, line_of(growing, file.name, 1)).trace())
 
 
 def _minimising_is_over(file: Path) -> bool:
@@ -151,10 +155,6 @@ def _minimising_is_over(file: Path) -> bool:
         return True
     made = folder / FOLDER / SUMMARY
     return made.is_file() and made.stat().st_mtime >= (folder / FILE).stat().st_mtime
-
-
-def _header(file: BinaryIO) -> str:
-    return file.readline(LONGEST_LINE).decode("utf-8", "replace")
 
 
 def _looks(file: Path) -> object:
@@ -175,22 +175,21 @@ def _look(file: Path) -> tuple[int, int] | None:
 class _Growing:
     """What goes on: a run of which lines were read so far, or the minimisation of one that is whole."""
 
-    def __init__(self, path: Path, *, run: bool) -> None:
+    def __init__(self, path: Path, consent: Consent | None) -> None:
         self._path = path
-        self._file = path.open("rb")
+        self._file = open_to_read(path)
         self._rest = b""
-        self._reader = TraceReader(path.name, _header(self._file))
+        self._reader = TraceReader(path.name, line_of(self._file, path.name, 1))
         self._numbers: list[int] = []
         self._progress: object = None
         self._is_whole = _run_is_over(path)
         if self._is_whole:
-            self.document = document_of(gather(path), run=run)
+            self.document = document_of(gather(path), consent)
             self._numbers = [step["n"] for step in self.document.steps]
         else:
             trace = self._reader.trace()
-            network = network_of(trace, path.parent) if run else None
             gathered = Gathered(path, trace, engine_of(trace))
-            self.document = opened(gathered, Unfolded(network), growing=True)
+            self.document = opened(gathered, Unfolded(), growing=True)
         self.document.live = self.document.served = True
         self._writer = StepWriter(self.document.drawing, self.document.lanes, self.document.strings)
 
@@ -204,7 +203,9 @@ class _Growing:
             self.document.minimised = minimised_part(gather(self._path).minimised, self.document)
 
     def _read_on(self) -> None:
-        *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
+        *lines, self._rest = (self._rest + self._file.read(_MOST_READ)).split(b"\n")
+        if len(self._rest) > LONGEST_LINE:
+            raise PenstockError(f"{self._path.name} has a line longer than any that Penstock writes.")
         for line in lines:
             found = self._reader.add(line.decode("utf-8", "replace"))
             if not isinstance(found, Verdict | End):
@@ -223,7 +224,7 @@ class _Growing:
             found["steps"] = steps
             found["verdict"] = document.verdict
         if document.minimised is not None:
-            found["minimised"] = document.minimised
+            found["minimised"] = visible_within(document.minimised)
         if texts < len(document.strings.texts) and (steps or "minimised" in found):
             found["strings"] = document.strings.texts[texts:]
         return found
@@ -272,7 +273,7 @@ class _Answer(BaseHTTPRequestHandler):
                 case _:
                     self._send(HTTPStatus.NOT_FOUND, "text/plain", "There is nothing here.\n")
         except PenstockError as error:
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", f"{error}\n")
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", f"{visible(str(error))}\n")
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
             self.close_connection = True
 
@@ -334,9 +335,11 @@ def _number(text: str) -> int:
 
 
 @contextmanager
-def serving(path: Path, *, port: int = 0, run: bool = True) -> Iterator[tuple[str, threading.Event]]:
+def serving(
+    path: Path, consent: Consent | None = None, *, port: int = 0
+) -> Iterator[tuple[str, threading.Event]]:
     """Serve the report on a path; give its address, and what is set when the server has ended by itself."""
-    followed = Followed(path, run=run)
+    followed = Followed(path, consent)
     try:
         server = _Server(followed, port)
     except OSError as error:

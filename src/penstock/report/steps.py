@@ -12,11 +12,12 @@ the same packet, and so it does through a controller that answers in the same st
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from penstock.clean_text import visible
 from penstock.report.layout import Drawing
 from penstock.report.retelling import record_of
 from penstock.report.run_story import AnyLine, finding_text
@@ -48,10 +49,11 @@ _TAG: Final = re.compile(r"(?<!\S)([A-Za-z_][\w.-]*#\d+)(?= \[)")
 
 @lru_cache(maxsize=50_000)
 def placeless(text: str) -> str:
-    """Return a text without the absolute paths of the machine that it was written on."""
+    """Return a text that can be shown, without the absolute paths of the machine that it was written on."""
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]}… ({len(text) - LONGEST_TEXT:,} more characters)"
-    return _PATH.sub("…/", text) if "/" in text or "\\" in text else text
+    shown = _PATH.sub("…/", text) if "/" in text or "\\" in text else text
+    return visible(shown, keep="\n\t")
 
 
 class Strings:
@@ -83,12 +85,14 @@ class StepWriter:
         self._strings = strings
         self._peers: dict[str, str] = {}
         """Who hears what leaves a port, as far as links are known."""
+        self._heard: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        """For each component the channels that it hears."""
         for a, b in drawing.links:
-            self._peers[str(a)] = b.node
-            self._peers[str(b)] = a.node
+            self._lead(str(a), b.node)
+            self._lead(str(b), a.node)
         self._ports = {b.node: str(b) for _, b in drawing.links} | {a.node: str(a) for a, _ in drawing.links}
-        self._sent: dict[int, dict[str, deque[tuple[str, str | None]]]] = {}
-        """For each step, by channel, the messages that it sent and the packets they are about."""
+        self._sent: dict[int, dict[tuple[str, str | None], deque[str | None]]] = {}
+        """For each step, by channel and message, the packets that its messages are about."""
         self._story = Story()
 
     def step(self, line: AnyLine, *, relevant: bool, changes: Iterable[Change] = ()) -> dict[str, Any]:
@@ -170,11 +174,8 @@ class StepWriter:
     def _delivered(self, line: Line, channel: str) -> tuple[int | None, str | None]:
         """Return the step that sent what a line delivers, and the packet that it is about."""
         for cause in line.causes:
-            queue = self._sent.get(cause, {}).get(channel)
-            for place, (message, packet) in enumerate(queue or ()):
-                if queue is not None and message == line.message:
-                    del queue[place]
-                    return cause, packet
+            if queue := self._sent.get(cause, {}).get((channel, line.message)):
+                return cause, queue.popleft()
         return None, None
 
     def _packet(self, line: Line, carried: str | None) -> str | None:
@@ -192,11 +193,11 @@ class StepWriter:
 
     def _sends(self, line: Line, packet: str | None) -> list[list[int]]:
         found: list[list[int]] = []
-        queues: dict[str, deque[tuple[str, str | None]]] = {}
+        queues: dict[tuple[str, str | None], deque[str | None]] = {}
         for flight in line.sends:
             channel, _, message = flight.partition(" ")
             about = self._about(line, message, packet)
-            queues.setdefault(channel, deque()).append((message, about))
+            queues.setdefault((channel, message), deque()).append(about)
             found.append([self._receiver(channel), self._strings.number(message)])
         if queues:
             self._sent[line.number] = queues
@@ -225,10 +226,16 @@ class StepWriter:
         card = self._ports.get(host)
         if card is None:
             return
-        for channel in [channel for channel, node in self._peers.items() if node == host]:
-            del self._peers[channel]
-        self._peers[card] = place.partition(":")[0]
-        self._peers[place] = host
+        for channel in self._heard.pop(host, ()):
+            if self._peers.get(channel) == host:
+                del self._peers[channel]
+        self._lead(card, place.partition(":")[0])
+        self._lead(place, host)
+
+    def _lead(self, channel: str, node: str) -> None:
+        """Have a component hear a channel."""
+        self._peers[channel] = node
+        self._heard[node][channel] = None
 
 
 def _is_frame(message: str) -> bool:

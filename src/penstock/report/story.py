@@ -11,11 +11,13 @@ the same although their headers differ are told with the fields that tell them a
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from penstock.controllers.origins import NOTES
+from penstock.openflow.actions import actions_text
 from penstock.openflow.fields import FIELDS
 from penstock.openflow.match import value_text
 from penstock.openflow.messages import (
@@ -27,7 +29,7 @@ from penstock.openflow.messages import (
     PacketOut,
 )
 from penstock.world.component import Endpoint, Event, Port
-from penstock.world.frame import Frame
+from penstock.world.frame import Frame, retell_packets
 from penstock.world.packet import describe
 from penstock.world.senders import Senders, Sent
 from penstock.world.signals import FABRIC, Carrier, EntryForgotten, FlowModsIgnored, Power, TableLimit
@@ -36,12 +38,17 @@ from penstock.world.transition import ACT, INJECT, TIME, InFlight, Record
 
 _INDENT: Final = "     "
 
-_NAMED: Final = re.compile(r"(\S+#\d+) \[([^\]]*)\]")
 _TABLE_MISS: Final = "priority=0 any "
 """How the text of a table-miss entry begins; it is as short as any name for it."""
 
+_LATEST: Final = 100
+"""Among how many messages to a component it is looked for those that an action of its own repeats."""
+
 _SHORT: Final = 24
 """How long actions may be to be told once more."""
+
+_MANY: Final = 4
+"""How often something must come of a step to be told with a number."""
 
 UNSEEN: Final = frozenset({"log", *NOTES})
 """The kinds of events that nobody outside a controller notices."""
@@ -104,6 +111,8 @@ class Story:
         self._senders = Senders()
         self._orders: dict[tuple[str, str], int] = {}
         """The step that told each control message, by its receiver and text."""
+        self._latest: defaultdict[str, deque[tuple[str, int]]] = defaultdict(lambda: deque(maxlen=_LATEST))
+        """The last of those messages, by who got them, with their steps."""
         self._calls: dict[tuple[Endpoint, Sent], str] = {}
         """What each message is called once its step has told it, by its channel."""
         self._rules: dict[tuple[str, str], int] = {}
@@ -122,33 +131,38 @@ class Story:
         lines = [self._without_orders(record, headline(record, called))]
         lines += consequences(record, self._order_of(number, record), self._rule_of(number, record))
         frames = _frames(record)
-        return tuple(_NAMED.sub(lambda found: self._packet(found, frames), line) for line in lines)
+        return _counted(retell_packets(line, lambda found: self._packet(found, frames)) for line in lines)
 
     def _without_orders(self, record: Record, text: str) -> str:
         """Return a sentence of somebody's own action with messages that it was told called by their steps."""
         if record.transition.verb == ACT and "(" in text:
-            for (way, order), number in self._orders.items():
-                if way.endswith(f" to {record.node}") and "(" in order:
-                    text = text.replace(order, f"{order.partition('(')[0]} of step {number}")
+            for order, number in self._latest[record.node]:
+                text = text.replace(order, f"{order.partition('(')[0]} of step {number}")
         return text
 
     def _call(self, number: int, record: Record) -> None:
         """Note what the messages of a step are called from now on."""
-        kinds: dict[Endpoint, list[str]] = {}
-        for channel, message in (*record.sends, *record.lost):
-            kinds.setdefault(channel, []).append(_kind(message))
-        for channel, of_channel in kinds.items():
-            for place, kind in enumerate(of_channel):
-                count, among = of_channel.count(kind), of_channel[: place + 1].count(kind)
-                which = f" ({among} of {count})" if count > 1 else ""
-                self._calls[channel, Sent(number, place)] = f"{kind} of step {number}{which}"
+        flights = [(channel, _kind(message)) for channel, message in (*record.sends, *record.lost)]
+        counts = Counter(flights)
+        so_far: Counter[tuple[Endpoint, str]] = Counter()
+        places: Counter[Endpoint] = Counter()
+        for channel, kind in flights:
+            so_far[channel, kind] += 1
+            count, among = counts[channel, kind], so_far[channel, kind]
+            which = f" ({among} of {count})" if count > 1 else ""
+            self._calls[channel, Sent(number, places[channel])] = f"{kind} of step {number}{which}"
+            places[channel] += 1
 
     def _order_of(self, number: int, record: Record) -> Callable[[Port, OpenFlowMessage], str]:
         """Return what tells a message of a step: in full, or by the step that sent the same before."""
 
         def tell_order(receiver: Port, message: OpenFlowMessage) -> str:
             text = order_text(message)
-            before = self._orders.setdefault((f"{record.node} to {receiver}", text), number)
+            before = self._orders.get((f"{record.node} to {receiver}", text))
+            if before is None:
+                before = self._orders[f"{record.node} to {receiver}", text] = number
+                if "(" in text:
+                    self._latest[str(receiver)].append((text, number))
             again = before < number and "(" in text
             return f"the same {_kind(message)} as in step {before}" if again else text
 
@@ -176,11 +190,11 @@ class Story:
 
         return tell_rule
 
-    def _packet(self, found: re.Match[str], frames: dict[str, list[bytes]]) -> str:
+    def _packet(self, found: re.Match[str], frames: dict[str, deque[bytes]]) -> str:
         """Return a packet by its name, with a description if that has not been told."""
         name, phrase = found.groups()
-        written = frames.get(found.group(), [])
-        data = written.pop(0) if len(written) > 1 else next(iter(written), None)
+        written = frames.get(found.group()) or deque()
+        data = written.popleft() if len(written) > 1 else next(iter(written), None)
         known, self._packets[name] = self._packets.get(name), phrase if data is None else data
         if known is not None and known in (phrase, data):
             return name
@@ -190,6 +204,16 @@ class Story:
         like, self._like[phrase] = self._like.get(phrase), (name, data)
         difference = _difference(before or like, data)
         return f"{name} [{phrase}{difference}]" if difference or before is None else name
+
+
+def _counted(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return lines of which those that come many times are told once, with how often."""
+    counts = Counter(lines)
+    return tuple(
+        line
+        for text, often in counts.items()
+        for line in ([f"{text} ({often} times)"] if often >= _MANY else [text] * often)
+    )
 
 
 def _kind(message: object) -> str:
@@ -205,16 +229,16 @@ def _actions(rule: str) -> str:
     return f" -> {actions}" if len(actions) <= _SHORT else ""
 
 
-def _frames(record: Record) -> dict[str, list[bytes]]:
+def _frames(record: Record) -> dict[str, deque[bytes]]:
     """Return the bytes of the packets that a step is about, by how they are written, in the order told."""
-    found: dict[str, list[bytes]] = {}
+    found: dict[str, deque[bytes]] = {}
     flights = (*record.sends, *record.lost)
     for message in (record.message, *(flight.message for flight in flights)):
         match message:
             case Frame(data, tag) if tag and data:
-                found.setdefault(str(message), []).append(data)
+                found.setdefault(str(message), deque()).append(data)
             case PacketIn(data=data, tag=tag) if tag and data:
-                found.setdefault(f"{tag} [{describe(data)}]", []).append(data)
+                found.setdefault(f"{tag} [{describe(data)}]", deque()).append(data)
     return found
 
 
@@ -225,10 +249,10 @@ def _difference(other: tuple[str, bytes] | None, data: bytes) -> str:
     name, there = other[0], read(other[1]).fields
     here = read(data).fields
     found = [
-        f"{field.name}={value_text(field, here[field.name])} "
-        f"({name} had {value_text(field, there[field.name])})"
+        f"{field.name}={value_text(field, mine)} ({name} had {value_text(field, its)})"
         for field in FIELDS
-        if field.name in here and field.name in there and here[field.name] != there[field.name]
+        # A field that is zero, or not there, is left out of what is read.
+        if (mine := here.get(field.name, 0)) != (its := there.get(field.name, 0))
     ]
     return "".join(f", {text}" for text in found)
 
@@ -425,7 +449,7 @@ def _event(event: Event) -> str:
         case "asleep":
             return f"still in {detail[1]}"
         case "refused":
-            return f"refused: {detail[0]}"
+            return f"refused: {refusal_text(event)}"
         case "crashed":
             lines = str(detail[2]).strip().splitlines()
             return f"\n{_INDENT}".join([f"the handler of {detail[0]} raised {detail[1]}", *lines])
@@ -435,6 +459,12 @@ def _event(event: Event) -> str:
             return f"log: {detail[1]}"
         case _:
             return ""
+
+
+def refusal_text(event: Event) -> str:
+    """Return with which error a switch refused a message, and what was wrong with that."""
+    error, _, *reason = map(str, (*event.detail, "")[:3])
+    return f"{error} ({reason[0]})" if any(reason) else error
 
 
 def _sent(record: Record, flight: InFlight, order: Callable[[Port, OpenFlowMessage], str]) -> str:
@@ -461,17 +491,19 @@ def _handed(message: PacketIn) -> str:
     return f"{name}[{describe(message.data)}] came in by port {message.in_port}{cut}"
 
 
+def _carried(message: PacketOut) -> str:
+    """Return what a packet-out has a switch send."""
+    if message.buffer_id != NO_BUFFER:
+        return f"buffer {message.buffer_id}"
+    return f"[{describe(message.data)}]" if message.data else "no data"
+
+
 def order_text(message: OpenFlowMessage) -> str:
     """Return a control message in full."""
     match message:
         case PacketOut():
-            what = message.tag or (
-                f"[{describe(message.data)}]"
-                if message.buffer_id == NO_BUFFER
-                else f"buffer {message.buffer_id}"
-            )
-            actions = ",".join(map(str, message.actions)) or "drop"
-            return f"PacketOut({what} -> {actions})"
+            what = message.tag or _carried(message)
+            return f"PacketOut({what} -> {actions_text(message.actions)})"
         case FlowMod():
             # A rule that is deleted from whichever table it is in needs no number of a table.
             told = str(replace(message, table_id=0) if message.table_id == ALL_TABLES else message)

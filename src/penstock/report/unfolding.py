@@ -1,12 +1,14 @@
 """A trace taken again step by step, for the states between its steps.
 
-A trace says what happened, not what was in the tables afterwards.  So the run is taken again: a search's in
-a `World`, a proof's on the lifted network, a fuzzing run's as it was recorded, with controllers that run in
-process and with the words of those that were processes (nothing is started).  After each step, what changed
-is noted as lines that are gone and lines that are new, section by section (see `states`).
+A trace says what happened, not what was in the tables afterwards.  So the run is taken again, with silent
+controllers (see `rootcause.recording`) or, if they may run, with those of the trace: a search's in a `World`,
+a proof's on the lifted network, a fuzzing run's as it was recorded, with the words of those that were
+processes (which are never started).  After each step, what changed is noted as lines that are gone and lines
+that are new, section by section (see `states`).
 
-The trace may be a stranger's.  Nothing in it is run; which app is loaded, from which local file, is decided
-as for `replay`.  Where the run goes another way, or something cannot be loaded, the states end there and a
+The trace may be a stranger's.  Nothing that it names is run unless the user consents to that: the switches
+and hosts of the model are played again with what the trace says that controllers sent, and what these know is
+not shown.  Where the run goes another way, or the trace does not have enough, the states end there and a
 sentence says why.  Time, steps and the amount of text are bounded.
 """
 
@@ -18,11 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from penstock.consent import Consent, runnable, what_runs
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed
 from penstock.report.states import IN_FLIGHT, IN_ORDER, Describer, Lines, difference, in_order
-from penstock.rootcause.recording import Player, Turn, recording_of
-from penstock.scenario import scenario_of
+from penstock.rootcause.recording import Player, Recording, recording_again, recording_of
 from penstock.trace import Line, Trace
 from penstock.world.component import Collector, Endpoint
 from penstock.world.network import ComponentRaised, Network
@@ -59,6 +61,8 @@ class Unfolded:
     until: int | None = None
     """The last step whose states are known, if they end before the run does."""
     remarks: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """What there would be to see besides, if the controller could be run."""
 
     @property
     def has_states(self) -> bool:
@@ -66,11 +70,16 @@ class Unfolded:
         return self.network is not None
 
 
-def unfold(trace: Trace, base: Path, *, seconds: float = MOST_SECONDS) -> Unfolded:
-    """Take a trace again, as far as that goes; `base` is the folder that the trace is in."""
+def unfold(
+    trace: Trace, base: Path, consent: Consent | None = None, *, seconds: float = MOST_SECONDS
+) -> Unfolded:
+    """Take a trace again, as far as that goes; `base` is the folder that the trace is in.
+
+    Without consent nothing that it names is run, and what its controllers know is left out.
+    """
     found = Unfolded()
     try:
-        world, take = _prepared(trace, base)
+        world, take = _prepared(trace, base, consent)
         watching = Watching(world)
         found.start = watching.start()
     except Exception as error:
@@ -78,6 +87,11 @@ def unfold(trace: Trace, base: Path, *, seconds: float = MOST_SECONDS) -> Unfold
         found.remarks.append(f"States are not shown, since the run cannot be taken again: {_why(error)}.")
         return found
     found.network = world.network
+    if consent is None and any(line.said for line in (*trace.joining, *trace.lines)):
+        found.left_out.append(
+            "What the controller knows is not shown, since nothing was run: "
+            f"--run runs {what_runs(trace.scenario)} for it."
+        )
     deadline = time.thread_time() + seconds
     before, room = 0, MOST_TEXT
     for line in trace.lines:
@@ -95,14 +109,6 @@ def unfold(trace: Trace, base: Path, *, seconds: float = MOST_SECONDS) -> Unfold
             found.changes[line.number] = changes
         before = line.number
     return found
-
-
-def network_of(trace: Trace, base: Path) -> Network | None:
-    """Return the network of a trace, if it can be built; its controllers are made, but nothing happens."""
-    try:
-        return _prepared(trace, base)[0].network
-    except Exception:
-        return None
 
 
 def _why(error: Exception) -> str:
@@ -128,20 +134,20 @@ def _taken(take: Take, watching: Watching, line: Line) -> tuple[list[Change], st
     return changes, ""
 
 
-def _prepared(trace: Trace, base: Path) -> tuple[World, Take]:
+def _prepared(trace: Trace, base: Path, consent: Consent | None) -> tuple[World, Take]:
     """Return the world where a run starts, and what takes its steps."""
-    if is_fuzzed(trace):
-        recording = recording_of(trace, base, speaking=True)
+    if consent is None or is_fuzzed(trace):
+        recording = recording_of(trace) if consent is None else recording_again(trace, base, consent)
         world = World(recording.network)
         world.restore(recording.start)
-        return world, _Recorded(world, recording.turns).take
+        return world, _Recorded(world, recording).take
     if "verify" in trace.details:
         from penstock.verify.replaying import lifted_again
 
-        model = lifted_again(trace, base / trace.folder).model
+        model = lifted_again(trace, base, consent).model
         network, start = model.network, model.start
     else:
-        built = scenario_of(trace.scenario, base / trace.folder).build()
+        built = runnable(trace, base, consent).build()
         network, start = built.network, built.start
     world = World(network)
     world.restore(start)
@@ -149,11 +155,12 @@ def _prepared(trace: Trace, base: Path) -> tuple[World, Take]:
 
 
 class _Recorded:
-    """Takes the steps of a fuzzing run."""
+    """Takes the steps of a recording."""
 
-    def __init__(self, world: World, turns: tuple[Turn, ...]) -> None:
+    def __init__(self, world: World, recording: Recording) -> None:
         self._world = world
-        self._turns = iter(turns)
+        self._turns = iter(recording.turns)
+        self._silent = recording.controllers
         self._player = Player(world)
 
     def take(self, line: Line) -> Record | None:
@@ -164,8 +171,9 @@ class _Recorded:
         record = self._player.take(turn)
         if self._player.failure:
             raise PenstockError(self._player.failure)
-        # What a process says is lost where nobody listens, and the trace tells that of the same step.
-        return None if line.transition.startswith(f"{INJECT} ") else record
+        # What a process says is lost where nobody listens, and the trace tells that of the same step; one who
+        # is silent does nothing that the trace could be held against.
+        return None if line.transition.startswith(f"{INJECT} ") or line.node in self._silent else record
 
 
 class Watching:

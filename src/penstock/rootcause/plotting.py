@@ -7,17 +7,15 @@ only that they did not.  The first shows all inputs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from penstock.errors import PenstockError
+from penstock.json_reading import parse_object, read_lines
 from penstock.minimize.progress import FILE, FORMAT
 
-LONGEST_LINE: Final = 1_000_000
-"""A line longer than this is not read: no answer is that long, and a stranger's file may be."""
 MOST_SIZE: Final = 10**9
 MOST_SECONDS: Final = 10**9
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
@@ -48,17 +46,11 @@ def progress_file(path: Path) -> Path:
 
 def read_points(path: Path) -> list[Point]:
     """Return the replays of a minimisation, whoever wrote the file."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            texts = iter(lambda: file.readline(LONGEST_LINE), "")
-            header = _object(path.name, 1, next(texts, ""))
-            if header.get("format") != FORMAT:
-                raise PenstockError(f"{path.name} does not tell of a minimisation: give its {FILE}.")
-            return list(_points(path.name, texts))
-    except OSError as error:
-        raise PenstockError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise PenstockError(f"{path.name} does not tell of a minimisation: it is not UTF-8 text.") from None
+    texts = read_lines(path)
+    header = _object(path.name, 1, next(texts, ""))
+    if header.get("format") != FORMAT:
+        raise PenstockError(f"{path.name} does not tell of a minimisation: give its {FILE}.")
+    return list(_points(path.name, texts))
 
 
 def _points(name: str, texts: Iterator[str]) -> Iterator[Point]:
@@ -90,12 +82,9 @@ def _answers(name: str, texts: Iterator[str]) -> Iterator[tuple[int | None, floa
 
 def _object(name: str, number: int, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise _damaged(name, number)
-    return found
+        return parse_object(text)
+    except ValueError:
+        raise _damaged(name, number) from None
 
 
 def _damaged(name: str, number: int) -> PenstockError:

@@ -1,13 +1,15 @@
 """A trace as what has to be done to switches alone so that everything in it happens again.
 
-A replay without controllers, as OFRewind makes it, needs the messages that they sent.  What a process sent
-is in the trace, byte by byte.  Of a controller that runs in process the trace has only texts; there it is
-run again once, step by step as recorded, and what it sends is kept.  A controller that does something
-else this time is told of in one sentence, since its messages are then not those of the trace.
+A replay without controllers, as OFRewind makes it, needs the messages that they sent.  The trace has them
+byte by byte, and so has what other actors said (see `scene`): what comes out is a network in which every
+actor is silent, and one `Turn` for each step of the trace.  Nothing that the trace names is run for that.
 
-What comes out is a network in which every controller is silent, and one `Turn` for each step of the trace.
-Hosts that send whatever makes a difference look at what a controller knows; for them, and only for them, a
-silent controller is given the knowledge that it had.
+Older traces have only the texts of what controllers in process sent.  With the user's consent these are run
+again once, step by step as recorded, and what they say is put into the trace (`said_again`).  A controller
+that does something else this time is told of in one sentence, since its messages are then not those of the
+trace.
+
+For states of controllers, which no trace has, `recording_again` leaves them in the network.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from penstock.consent import Consent, runnable, what_runs
 from penstock.controllers.held import Ledger
-from penstock.controllers.tcp.remote import ELSEWHERE, RemoteController
 from penstock.errors import PenstockError
 from penstock.fuzz.building import build_setting
 from penstock.fuzz.inputs import (
@@ -31,14 +33,15 @@ from penstock.fuzz.inputs import (
     input_of,
 )
 from penstock.fuzz.traffic import Station, order_of
+from penstock.inert import inert_network
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.openflow.messages import PacketIn
 from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode
 from penstock.report.past import first_lasting
-from penstock.scenario import scenario_of
-from penstock.trace import Line, Trace, read_trace
-from penstock.world.component import Aware, Endpoint, Message
+from penstock.scene import Scene, said_in
+from penstock.trace import Line, Trace, joining_lines, read_trace
+from penstock.world.component import Endpoint, Message
 from penstock.world.frame import Frame
 from penstock.world.hosts import Host
 from penstock.world.network import ComponentRaised, GlobalState, Network
@@ -66,8 +69,8 @@ class Turn:
     """What is put on channels from outside after that: what a controller said."""
     moment: int | None = None
     """How far the clock goes before it."""
-    minds: tuple[tuple[str, Any], ...] = ()
-    """What controllers know after it, where hosts go by that."""
+    is_brief: bool = False
+    """Whether its line has only the bytes of what was said, and no words for that."""
     falls_due: bool = False
     """Whether it is something that happens by itself when the clock gets there."""
 
@@ -97,72 +100,92 @@ class Recording:
         return self.turns[-1].line.number if self.turns else 0
 
 
-def load_recording(path: Path) -> Recording:
-    """Read a trace, or that of a run's folder, and find out all that its controllers sent."""
+def load_recording(path: Path, consent: Consent | None = None) -> Recording:
+    """Read a trace, or that of a run's folder, as a recording; with consent, what it lacks is run again."""
     file = trace_file(path)
-    return recording_of(read_trace(file), file.parent)
+    trace = read_trace(file)
+    if "verify" in trace.details:
+        raise PenstockError(f"{path} is of a proof, whose messages are sets of packets: use penstock show.")
+    return recording_of(trace if consent is None else said_again(trace, file.parent, consent))
 
 
-def recording_of(trace: Trace, base: Path, *, speaking: bool = False) -> Recording:
-    """Return a trace as a recording; `base` is the folder that the trace is in.
+def recording_of(trace: Trace) -> Recording:
+    """Return a trace as a recording in which every actor is silent; nothing is run."""
+    try:
+        inert = inert_network(trace)
+        reading = _Reading(trace, inert.network)
+        said = {} if inert.actors <= inert.processes else reading.said(inert.actors)
+        start = _joined(inert.network, reading.joining(inert.actors))
+    except PenstockError as error:
+        text, run = str(error).rstrip("."), what_runs(trace.scenario)
+        raise PenstockError(f"{text}: --run runs {run} for it.") from None
+    turns = tuple(reading.turns(inert.actors, said))
+    return Recording(trace, inert.network, start, turns, inert.actors, reading.stations)
 
-    With `speaking`, controllers that run in process stay in the network and say again what they said.
+
+def recording_again(trace: Trace, base: Path, consent: Consent) -> Recording:
+    """Return a trace as a recording whose controllers, if they run in process, say again what they said.
+
+    `base` is the folder that the trace is in.
     """
-    scenario = scenario_of(trace.scenario, base / trace.folder)
+    return _again(trace, base, consent)[0]
+
+
+def _again(trace: Trace, base: Path, consent: Consent) -> tuple[Recording, Scene | None]:
+    scenario = runnable(trace, base, consent)
     if is_fuzzed(trace):
         setting = build_setting(scenario)
-        network, start = setting.network, setting.network.initial()
-        controllers = frozenset(setting.controllers)
-        processes = frozenset(setting.commands)
+        network, start, scene = setting.network, setting.network.initial(), setting.scene
     else:
         built = scenario.build()
-        network, start = built.network, built.start
-        controllers = _spoken_to(network)
-        processes = frozenset()
-    stations = {
-        made.name: Station(made.name, made.mac, made.ip, made.port)
-        for made in network.components
-        if isinstance(made, Host)
-    }
-    reading = _Reading(trace, network, stations, controllers)
-    if speaking:
-        return Recording(trace, network, start, tuple(reading.steps()), frozenset(), stations)
-    sent = {} if controllers <= processes else reading.run_again(start)
-    quiet = _without(network, controllers)
-    if not reading.is_watched:
-        silent = zip(network.names, start.states, strict=True)
-        states = tuple(ELSEWHERE if name in controllers else state for name, state in silent)
-        start = start._replace(states=states)
-    turns = tuple(reading.turns(sent))
-    return Recording(trace, quiet, start, turns, controllers, stations)
+        network, start, scene = built.network, built.start, built.scene
+    reading = _Reading(trace, network)
+    turns = tuple(reading.steps())
+    return Recording(trace, network, start, turns, frozenset(), reading.stations), scene
 
 
-def _spoken_to(network: Network) -> frozenset[str]:
-    """Return the names of the controllers of a network that a search goes through."""
-    kinds = (Host, Switch)
-    return frozenset(made.name for made in network.components[:-1] if not isinstance(made, kinds))
+def said_again(trace: Trace, base: Path, consent: Consent) -> Trace:
+    """Return a trace with all that its actors said, after they were run again for it."""
+    recording, scene = _again(trace, base, consent)
+    assert scene is not None, "a scenario's network was drawn"
+    world = World(recording.network)
+    world.restore(recording.start)
+    player = Player(world)
+    lines = []
+    for turn in recording.turns:
+        record, line = player.take(turn), turn.line
+        if player.failure or record is None or line.differs_from(record):
+            raise PenstockError(
+                f"The controller does not do the same again at line {line.number}, so what it sent "
+                f"is not known: {player.failure or f'now it is {str(record)[:200]}'}."
+            )
+        own = line.node in scene.actors and line.wire is None
+        lines.append(replace(line, said=said_in(record, scene.version)) if own else line)
+    joining = tuple(joining_lines(scene))
+    return replace(trace, lines=tuple(lines), joining=joining, network=scene.as_json())
 
 
-def _without(network: Network, controllers: frozenset[str]) -> Network:
-    """Return a network whose controllers say nothing."""
-    others = network.components[:-1]
-    made = [RemoteController(one.name) if one.name in controllers else one for one in others]
-    return Network(made, network.fabric, network.channels[len(others) :])
+def _joined(network: Network, turns: Iterator[Turn]) -> GlobalState:
+    """Return a network as it is once its switches have joined as they did."""
+    world = World(network)
+    player = Player(world)
+    for turn in turns:
+        player.take(turn)
+        if player.failure:
+            raise PenstockError(f"The switches do not join as they did ({player.failure}).")
+    return world.snapshot()
 
 
 class _Reading:
     """A trace whose messages are being found out."""
 
-    def __init__(
-        self, trace: Trace, network: Network, stations: Mapping[str, Station], controllers: frozenset[str]
-    ) -> None:
+    def __init__(self, trace: Trace, network: Network) -> None:
         self._trace = trace
-        self._network = network
-        self._stations = stations
-        self._controllers = controllers
-        self.is_watched = any(isinstance(made, Aware) for made in network.components)
-        """Whether somebody looks at what a controller knows."""
-        self._minds: dict[int, tuple[tuple[str, Any], ...]] = {}
+        self.stations = {
+            made.name: Station(made.name, made.mac, made.ip, made.port)
+            for made in network.components
+            if isinstance(made, Host)
+        }
         self._inputs = {line.number: line.text for line in trace.inputs}
 
     # What came from outside.
@@ -181,7 +204,7 @@ class _Reading:
             return Frame(line.wire, what.tag if isinstance(what, InjectFrame) else "")
         match what:
             case SendPacket():
-                return order_of(what, self._stations)
+                return order_of(what, self.stations)
             case LimitTables(_, entries):
                 return TableLimit(entries)
             case ForgetEntry(_, number):
@@ -193,27 +216,27 @@ class _Reading:
             "input of: it cannot be played."
         )
 
-    # What controllers in process sent.
+    # What actors said.
 
-    def run_again(self, start: GlobalState) -> dict[int, tuple[InFlight, ...]]:
-        """Take all steps again, controllers and all, and return what these sent, by line."""
-        world = World(self._network)
-        world.restore(start)
-        player = Player(world)
+    def said(self, actors: frozenset[str]) -> dict[int, tuple[InFlight, ...]]:
+        """Return what actors said, by line; an error tells that the trace does not have it."""
         found: dict[int, tuple[InFlight, ...]] = {}
-        for turn in self.steps():
-            record = player.take(turn)
-            line = turn.line
-            if player.failure or record is None or line.differs_from(record):
+        for line in self._trace.lines:
+            if line.node not in actors or line.transition.partition(" ")[0] == INJECT:
+                continue
+            if line.sends and not line.said:
                 raise PenstockError(
-                    f"The controller does not do the same again at line {line.number}, so what it sent "
-                    f"is not known: {player.failure or f'now it is {str(record)[:200]}'}."
+                    f"Line {line.number} of the trace lacks the bytes of what {line.node} sent."
                 )
-            if line.node in self._controllers:
-                found[line.number] = (*record.sends, *_lost_at_once(record))
-                if self.is_watched:
-                    self._minds[line.number] = ((line.node, world.state(line.node)),)
+            found[line.number] = _flights(line)
         return found
+
+    def joining(self, actors: frozenset[str]) -> Iterator[Turn]:
+        """Yield the steps by which the switches joined."""
+        for line in self._trace.joining:
+            yield _turn_of(Turn(line, line.transition, is_brief=True), actors, _flights(line))
+
+    # Steps.
 
     def steps(self) -> Iterator[Turn]:
         """Yield the steps of the trace as they are."""
@@ -225,21 +248,23 @@ class _Reading:
             else:
                 yield Turn(line, line.transition, moment=moment, falls_due=verb == TIME)
 
-    def turns(self, sent: Mapping[int, tuple[InFlight, ...]]) -> Iterator[Turn]:
-        """Yield the steps as they are taken without controllers, given what those sent."""
+    def turns(self, actors: frozenset[str], said: Mapping[int, tuple[InFlight, ...]]) -> Iterator[Turn]:
+        """Yield the steps as they are taken with silent actors, given what those said."""
         for turn in self.steps():
-            line = turn.line
-            if line.node not in self._controllers or turn.transition is None:
-                yield turn
-            else:
-                taken = line.transition if line.message is not None else None
-                puts, minds = sent.get(line.number, ()), self._minds.get(line.number, ())
-                yield replace(turn, transition=taken, puts=puts, minds=minds, falls_due=False)
+            yield _turn_of(turn, actors, said.get(turn.line.number, ()))
 
 
-def _lost_at_once(record: Record) -> tuple[InFlight, ...]:
-    """Return what a step sent into the void, as opposed to what was lost on its way."""
-    return tuple(flight for flight in record.lost if flight.channel.node == record.node)
+def _turn_of(turn: Turn, actors: frozenset[str], said: tuple[InFlight, ...]) -> Turn:
+    """Return a step as it is taken with silent actors: one that hears something only takes it."""
+    line = turn.line
+    if line.node not in actors or turn.transition is None:
+        return turn
+    taken = line.transition if line.message is not None else None
+    return replace(turn, transition=taken, puts=said, falls_due=False)
+
+
+def _flights(line: Line) -> tuple[InFlight, ...]:
+    return tuple(InFlight(endpoint_of(each.channel), each.message) for each in line.said)
 
 
 def _decoded(line: Line, wire: bytes) -> Message:
@@ -272,6 +297,16 @@ def _moments(lines: tuple[Line, ...]) -> list[int | None]:
         if (found[-1] or 0) > MOST_MS:
             raise PenstockError(f"Line {line.number} of the trace is of a time that no run reaches.")
     return found[::-1]
+
+
+def _compare_said(turn: Turn) -> None:
+    """Refuse a step whose bytes are not those of the messages that it tells of."""
+    line = turn.line
+    if not turn.puts or not line.said or turn.is_brief:
+        return
+    texts = set(map(str, turn.puts))
+    if not set(line.sends) <= texts <= {*line.sends, *line.lost}:
+        raise PenstockError(f"its bytes say {'; '.join(sorted(texts))}")
 
 
 class Player:
@@ -307,10 +342,12 @@ class Player:
             elif turn.transition is not None:
                 record = world.take(turn.transition)
                 self._hand_over(record)
+            _compare_said(turn)
             for channel, message in turn.puts:
-                put = world.inject(channel, self._named(channel, message))
+                # What an actor said is in the trace with the packet's name, what came on a socket is not.
+                known = message if turn.line.said else self._named(channel, message)
+                put = world.inject(channel, known)
                 record = put if record is None else record
-            self._know(turn.minds)
         except (PenstockError, ComponentRaised, ValueError) as error:  # a stranger's port may be no number
             self.failure = str(error).rstrip(".")[:300]
         return record
@@ -323,15 +360,6 @@ class Player:
                 if record.node == node:
                     return self._due.pop(place)
         raise PenstockError(f"nothing falls due at {node}")
-
-    def _know(self, minds: tuple[tuple[str, Any], ...]) -> None:
-        """Have controllers know something."""
-        if minds:
-            now = self.world.snapshot()
-            states = list(now.states)
-            for name, state in minds:
-                states[self.world.network.places[name]] = state
-            self.world.restore(now._replace(states=tuple(states)))
 
     # Packets are called again what they were called when a controller gives them back.
 

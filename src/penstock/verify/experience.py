@@ -78,7 +78,7 @@ class Experience:
     def note_memory(self, program: Any) -> None:
         """Note what a program knows that no state tells."""
         self.clock_read |= getattr(program, "clock_read", False)
-        self.waits |= getattr(program, "unfinished", False)
+        self.waits |= bool(getattr(program, "unfinished", ""))
 
     def handled(self, program: Hashable, subject: object, step: Step) -> None:
         """Note what a program was given, and what it did."""

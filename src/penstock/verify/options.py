@@ -42,7 +42,7 @@ NEARLY: Final = {
 """What is to be said of properties that mean a little less here than in a search."""
 
 _CONSTANTS: Final = ("true", "false")
-_NAME: Final = re.compile(r"[A-Za-z_]\w*|.*\.py:.*")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*|[^\n]*?\.py:[^\n]*+")
 
 
 @dataclass(frozen=True, slots=True)

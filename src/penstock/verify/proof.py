@@ -37,11 +37,12 @@ from penstock.properties.ambiguous import NoAmbiguousRules, switches_of
 from penstock.properties.base import Property, never_exercised
 from penstock.properties.watch import Watch
 from penstock.report.coverage import KEY as COVERAGE
-from penstock.report.coverage import covered_file, proof_coverage
+from penstock.report.coverage import covered_name, proof_coverage
 from penstock.reservation import Reservation
 from penstock.scenario import DEFAULT_PROPERTIES, Scenario
+from penstock.scene import Scene
 from penstock.stopping import Bound, Why
-from penstock.trace import verdict_of, write_trace
+from penstock.trace import TraceFolder, verdict_of
 from penstock.verdict import Result, Verdict, judge, unconfirmed, unjudged
 from penstock.verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock.verify.abstract_host import RECEIVE, SEND
@@ -112,11 +113,15 @@ class Proof:
     peak_rss_mb: int = 0
     covered: Path | None = None
     """Where it is written what was covered, if nothing was found; a report can be made of it."""
+    unwritten: str = ""
+    """Why nothing, or not all of it, is written down, in a sentence."""
     untested: tuple[str, ...] = ()
     """The properties that never had anything to judge."""
     beyond: list[Refutation] = field(default_factory=list)
     """Runs that break a property with more packets than the scenario has."""
     unconfirmed: list[Refutation] = field(default_factory=list)
+    scene: Scene | None = None
+    """The network as it was drawn, for those who look at traces."""
     """Runs that broke a property, and did not when they were repeated."""
 
     @property
@@ -237,6 +242,7 @@ def prove(
     """Prove what a scenario demands, or find runs that break it."""
     started = time.monotonic()
     options = options or options_of(scenario.verify)
+    traces = TraceFolder(output)
     proving = Proving(scenario, options)
     for times in count(1):
         proof = Proof(scenario, options)
@@ -249,22 +255,26 @@ def prove(
         finally:
             watched.leave(proving.built.network.components)
     proof.seconds, proof.peak_rss_mb = time.monotonic() - started, peak_rss_mb()
+    if (scene := proving.built.scene) is not None:
+        # A proof begins where the search of it does, or before the switches have joined.
+        proof.scene = replace(scene, joining=())
     _conclude(proof, proving.built.network)
-    if output is not None:
-        proof.findings = _kept(proof, proof.findings, output)
-        proof.beyond = _kept(proof, proof.beyond, output)
-        if not proof.findings:
-            path = covered_file(output, scenario.name)
-            details: dict[str, Any] = {"engine": "verify", COVERAGE: proof_coverage(proof)}
-            proof.covered = write_trace(path, scenario.table(), scenario.folder, (), **details)
+    proof.findings = _kept(proof, proof.findings, traces)
+    proof.beyond = _kept(proof, proof.beyond, traces)
+    if not proof.findings:
+        details: dict[str, Any] = {"engine": "verify", COVERAGE: proof_coverage(proof)}
+        name = covered_name(scenario.name)
+        proof.covered = traces.write(
+            name, scenario.table(), scenario.folder, (), scene=proof.scene, **details
+        )
+    proof.unwritten = traces.unwritten
     return proof
 
 
-def _kept(proof: Proof, findings: Sequence[Refutation], output: Path) -> list[Refutation]:
+def _kept(proof: Proof, findings: Sequence[Refutation], traces: TraceFolder) -> list[Refutation]:
     """Write runs down."""
-    name = proof.scenario.name
     return [
-        replace(finding, trace=_written(proof, finding, output / f"{name}-{number}.jsonl"))
+        replace(finding, trace=_written(proof, finding, traces, f"{proof.scenario.name}-{number}.jsonl"))
         for number, finding in enumerate(findings, 1)
     ]
 
@@ -338,16 +348,17 @@ def _refuse_to_join(proof: Proof, built: Built) -> None:
     ]
 
 
-def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
+def _written(proof: Proof, finding: Refutation, traces: TraceFolder, name: str) -> Path | None:
     scenario, options = proof.scenario, proof.options
     if not proof.traffic:
         table = {**scenario.table(), "search": {**scenario.table().get("search", {}), "start": "cold"}}
-        return write_trace(
-            path,
+        return traces.write(
+            name,
             table,
             scenario.folder,
             finding.records,
             verdict_of(finding.property, finding.message, finding.explanation),
+            proof.scene,
             **{COVERAGE: proof_coverage(proof)},
         )
     details = {
@@ -363,7 +374,9 @@ def _written(proof: Proof, finding: Refutation, path: Path) -> Path:
         },
     }
     verdict = verdict_of(finding.property, finding.message, finding.explanation)
-    return write_trace(path, scenario.table(), scenario.folder, finding.records, verdict, **details)
+    # What the components of a lifted network send are sets of packets, which have no bytes.
+    scene = None if proof.scene is None else replace(proof.scene, actors=frozenset())
+    return traces.write(name, scenario.table(), scenario.folder, finding.records, verdict, scene, **details)
 
 
 class _Rounds:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from penstock.consent import Consent, runnable
 from penstock.errors import PenstockError
 from penstock.properties.watch import Watch
-from penstock.scenario import scenario_of
 from penstock.trace import Trace
 from penstock.verify.lifting import Model
 from penstock.verify.options import VerifyOptions
@@ -28,18 +28,18 @@ class Lifted(NamedTuple):
     """How many steps at the end of the trace repeat for ever."""
 
 
-def lifted_again(trace: Trace, folder: Path) -> Lifted:
-    """Return the network that a trace of a proof is a run of."""
+def lifted_again(trace: Trace, base: Path, consent: Consent) -> Lifted:
+    """Return the network that a trace of a proof is a run of; `base` is the folder that the trace is in."""
     given = _details(trace)
     options = VerifyOptions(tuple(given["properties"]), given["mode"], timeouts=given["timeouts"])
-    proving = Proving(scenario_of(trace.scenario, folder), options)
+    proving = Proving(runnable(trace, base, consent), options)
     traffic = {source: tuple(map(_frame, texts)) for source, texts in given["traffic"].items()}
     return Lifted(proving, proving.lifted(traffic), given["loop"])
 
 
-def replay_proof(trace: Trace, folder: Path) -> dict[str, Any]:
+def replay_proof(trace: Trace, base: Path, consent: Consent) -> dict[str, Any]:
     """Run a trace again; return how that went, by the names of the fields of `Replay`."""
-    proving, model, loop = lifted_again(trace, folder)
+    proving, model, loop = lifted_again(trace, base, consent)
     claims = proving.claims(model)
     found: dict[str, Any] = {}
     if trace.verdict is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import NamedTuple
 
 from penstock.world.component import Endpoint, Message
@@ -24,7 +24,7 @@ class Senders:
     """
 
     def __init__(self) -> None:
-        self._under_way: defaultdict[tuple[Endpoint, Message], list[Sent]] = defaultdict(list)
+        self._under_way: defaultdict[tuple[Endpoint, Message], deque[Sent]] = defaultdict(deque)
         self._last: dict[tuple[Endpoint, Message], Sent] = {}
 
     def take(self, number: int, record: Record) -> Sent | None:
@@ -42,6 +42,6 @@ class Senders:
             return None
         key = Endpoint(node, what), record.message
         if waiting := self._under_way.get(key):
-            self._last[key] = waiting.pop(0)
+            self._last[key] = waiting.popleft()
         # Of a message that the channel doubled, the copy was sent by whoever sent the original.
         return self._last.get(key)

@@ -14,10 +14,11 @@ from penstock.check import check, walk
 from penstock.cli.stepper.breakpoints import PacketBreak, PropertyBreak, breakpoint_of
 from penstock.cli.stepper.looking import Looking
 from penstock.cli.stepper.model import Run, is_trace, run_of_trace
+from penstock.consent import consent_given
 from penstock.errors import PenstockError
 from penstock.replay import replay
 from penstock.scenario import load_scenario
-from penstock.trace import read_trace
+from penstock.trace import read_header, read_trace
 
 
 def texts(run: Run) -> list[str]:
@@ -272,7 +273,7 @@ def test_what_broke_at_rest_is_no_verdict_of_a_run_that_went_on(tmp_path: Path) 
 def test_a_run_that_cannot_be_written_is_said_in_one_sentence(tmp_path: Path) -> None:
     run = loop_run(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(PenstockError, match="The run cannot be written to"):
+    with pytest.raises(PenstockError, match="The trace cannot be written to"):
         run.save(tmp_path / "file" / "trace.jsonl")
 
 
@@ -301,7 +302,7 @@ def test_a_trace_of_another_controller_is_loaded_as_far_as_it_goes(tmp_path: Pat
     (finding,) = check(load_scenario(loop_scenario(tmp_path)), output=tmp_path).findings
     assert finding.trace is not None
     finding.trace.write_text(finding.trace.read_text().replace("hub.py:Hub", "hub.py:Faulty"))
-    run = run_of_trace(finding.trace)
+    run = run_of_trace(finding.trace, consent_given(read_header(finding.trace)))
     assert run.at == 3
     assert run.remarks[0].startswith("The trace goes another way from step 3 on")
 

@@ -91,16 +91,17 @@ def test_there_is_a_state_before_the_first_step_and_after_each(
     assert callable(make) and ryu_sources.is_dir()
     path = make(tmp_path)
     lines = read_trace(trace_file(path)).lines
-    text, remark = exported("itf", path, "-o", "-")
+    text, remark = exported("itf", path, "--run", "-o", "-")
     states = valid(text)["states"]
-    assert remark == ""
+    assert remark.startswith("Running ") and remark.count("\n") == 1
     assert [state["step"]["#bigint"] for state in states] == ["0", *(str(line.number) for line in lines)]
     assert [state["action"] for state in states[1:]] == [line.transition for line in lines]
     assert [state["#meta"]["index"] for state in states] == list(range(len(lines) + 1))
 
 
 def test_states_are_those_of_the_run(tmp_path: Path) -> None:
-    text, _ = exported("itf", searched(tmp_path), "-o", "-")
+    trace = searched(tmp_path)
+    text, _ = exported("itf", trace, "--run", "-o", "-")
     found = valid(text)
     first, last = found["states"][0], found["states"][-1]
     miss = "priority=0 any -> output:controller"
@@ -115,6 +116,11 @@ def test_states_are_those_of_the_run(tmp_path: Path) -> None:
     assert mapped(last["channels"])["s1"] == ["to c0: PacketIn(port=1, no_match)"]
     assert set(mapped(last["hosts"])) == {"h1", "h2"}
     assert "StrictDirectPaths is broken" in found["#meta"]["description"]
+    looked, remark = exported("itf", trace, "-o", "-")
+    assert "What the controller knows is not shown" in remark
+    assert mapped(mapped(valid(looked)["states"][-1]["switches"])["s1"]) == mapped(
+        mapped(last["switches"])["s1"]
+    )
 
 
 def test_a_run_that_goes_on_for_ever_says_where_it_begins_anew(tmp_path: Path) -> None:
@@ -123,7 +129,7 @@ def test_a_run_that_goes_on_for_ever_says_where_it_begins_anew(tmp_path: Path) -
     proof = prove(replace(scenario, verify=claims), output=tmp_path)
     finding = next(found for found in proof.findings if found.loop)
     assert finding.trace is not None
-    text, _ = exported("itf", finding.trace, "-o", "-")
+    text, _ = exported("itf", finding.trace, "--run", "-o", "-")
     found = valid(text)
     loop, states = found["loop"], found["states"]
     assert len(states) - loop == finding.loop
@@ -152,5 +158,6 @@ def test_a_run_that_cannot_be_taken_again_is_refused_in_one_sentence(tmp_path: P
             line["scenario"]["controller"] = {"apps": ["nowhere.py"]}
 
     orphan = rewritten(searched(tmp_path), tmp_path / "orphan.jsonl", change)
-    assert "nowhere.py" in refused("itf", orphan, "-o", tmp_path / "x.itf.json")
+    assert exported("itf", orphan, "-o", "-")[0], "what is looked at needs no controller"
+    assert "nowhere.py" in refused("itf", orphan, "--run", "-o", tmp_path / "x.itf.json")
     assert not list(tmp_path.glob("x.itf*"))

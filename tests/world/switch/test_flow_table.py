@@ -134,3 +134,66 @@ def test_rivals_are_those_that_a_scan_finds(rules: list[FlowEntry], packet: dict
         assert (table.rival(packet, met) is not None) == any(
             e.instructions != met.instructions for e in others
         )
+
+
+def numbered(number: int, port: int = 1) -> FlowEntry:
+    return FlowEntry(number % 7, Match.of(eth_dst=number), (ApplyActions((Output(port),)),))
+
+
+@settings(deadline=None, derandomize=True, max_examples=25)
+@given(st.randoms(use_true_random=False), st.integers(1, 1500))
+def test_a_large_table_is_what_a_small_one_is(random, size: int) -> None:
+    """Entries are added, replaced and taken out in any order, and looked up in between."""
+    table, plain = FlowTable(), {}
+    for _ in range(size):
+        number = random.randrange(size)
+        if random.random() < 0.3 and number in plain:
+            table, _ = table.without_entry(plain.pop(number)), table.lookup({"eth_dst": number})
+        else:
+            plain[number] = numbered(number, random.randrange(3))
+            table = table.put(plain[number])
+        asked = random.randrange(size)
+        assert table.find(asked % 7, Match.of(eth_dst=asked)) == plain.get(asked)
+        assert table.lookup({"eth_dst": asked}) == plain.get(asked)
+    at_once = FlowTable(plain.values())
+    assert (len(table), table, hash(table)) == (len(plain), at_once, hash(at_once))
+    assert table.entries == at_once.entries == tuple(table)
+    assert table.without(lambda entry: entry.priority == 3) == FlowTable(
+        entry for entry in plain.values() if entry.priority != 3
+    )
+
+
+def test_the_table_before_a_change_is_still_what_it_was() -> None:
+    before = FlowTable(map(numbered, range(1000)))
+    assert before.lookup({"eth_dst": 5}) == numbered(5)
+    after = before.put(numbered(5, port=9)).put(numbered(1000)).without_entry(numbered(7))
+    assert [after.lookup({"eth_dst": number}) for number in (5, 7, 1000)] == [
+        numbered(5, port=9),
+        None,
+        numbered(1000),
+    ]
+    assert before == FlowTable(map(numbered, range(1000)))
+    assert [before.lookup({"eth_dst": number}) for number in (5, 7, 1000)] == [numbered(5), numbered(7), None]
+
+
+def test_a_large_table_that_shrinks_is_the_small_one() -> None:
+    table = FlowTable(map(numbered, range(300)))
+    for number in range(299, 1, -1):
+        table = table.without_entry(numbered(number))
+    assert table == FlowTable([numbered(0), numbered(1)])
+    assert table.without_entry(numbered(0)).without_entry(numbered(1)) == FlowTable()
+
+
+def test_an_entry_of_another_priority_above_or_below_is_taken_in_where_packets_are_looked_up() -> None:
+    table = FlowTable(map(numbered, range(200)))
+    assert table.lookup({"eth_dst": 3}) == numbered(3)
+    lower, higher = (FlowEntry(priority, Match.of(eth_dst=3)) for priority in (1, 9))
+    wide = FlowEntry(8, Match.of(in_port=1))
+    table = table.put(lower)
+    assert table.lookup({"eth_dst": 3}) == numbered(3)
+    table = table.put(wide)
+    assert table.lookup({"eth_dst": 3, "in_port": 1}) == wide
+    table = table.put(higher)
+    assert table.lookup({"eth_dst": 3, "in_port": 1}) == higher
+    rival = FlowEntry(9, Match.of(in_port=1), (ApplyActions((Output(2),)),))
+    assert table.put(rival).rival({"eth_dst": 3, "in_port": 1}, higher) == rival

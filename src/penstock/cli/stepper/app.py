@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
 
-from penstock.cli.output import printable
+from penstock.clean_text import visible
 from penstock.cli.stepper.breakpoints import breakpoint_of
 from penstock.cli.stepper.choices import kind_of
 from penstock.cli.stepper.looking import Looking
@@ -170,7 +170,7 @@ class StepperApp(App[None]):
         self.query_one("#top", Static).update(text, layout=False)
 
     def _say(self, text: str, severity: Severity = "information") -> None:
-        self.notify(printable(text), severity=severity, markup=False)
+        self.notify(visible(text), severity=severity, markup=False)
 
     def _try(self, what: str, *arguments: object) -> bool:
         """Have the run do something by name; what it refuses is said.  Tell whether it did it."""

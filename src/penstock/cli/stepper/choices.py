@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.report.picture import PACKET_IN_FULL
 from penstock.report.story import headline
 from penstock.world.channels import CHANNEL_FAULTS
 from penstock.world.component import Component, Endpoint
+from penstock.world.frame import retell_packets
 from penstock.world.hosts import Host
 from penstock.world.network import Network
 from penstock.world.signals import FABRIC
@@ -65,7 +65,7 @@ def choices_of(world: World) -> list[Choice]:
 def _choice(world: World, transition: Transition) -> Choice:
     record = _foreseen(world, transition)
     # The list is by component and the packets have names, so neither need be said again.
-    words = PACKET_IN_FULL.sub(r"\1", headline(record).removesuffix("."))
+    words = retell_packets(headline(record).removesuffix("."), lambda found: found[1])
     begins = (f"{record.node}: ", f"{record.node} ", f"Controller {record.node} ")
     shown = next((words.removeprefix(begin) for begin in begins if words.startswith(begin)), words)
     return Choice(transition, record.node, shown)

@@ -19,13 +19,15 @@ from typing import Any, Final
 
 from penstock.cli.stepper.breakpoints import Breakpoint, PropertyBreak
 from penstock.cli.stepper.choices import Choice, choices_of, in_order, is_misfortune
+from penstock.consent import Consent, consent_to, runnable
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.properties.watch import Watch
-from penstock.report.picture import PACKET_IN_FULL, Happening, broken_note
+from penstock.report.picture import Happening, broken_note
 from penstock.report.story import last_line, sentences
-from penstock.scenario import Scenario, scenario_of
+from penstock.scenario import Scenario
 from penstock.trace import Line, Verdict, read_trace, write_trace
+from penstock.world.frame import retell_packets
 from penstock.world.network import ComponentRaised, GlobalState
 from penstock.world.transition import Record, Transition
 from penstock.world.world import World, states_of
@@ -61,6 +63,7 @@ class Run:
     def __init__(self, scenario: Scenario) -> None:
         built = scenario.build()
         self.scenario = scenario
+        self._scene = built.scene
         self.network = built.network
         self.world = World(built.network)
         self.world.restore(built.start)
@@ -192,7 +195,7 @@ class Run:
             self.world.snapshot(),
             self._watch.snapshot(),
             record,
-            tuple(PACKET_IN_FULL.sub(named, text) for text in next(sentences([record]))),
+            tuple(retell_packets(text, named) for text in next(sentences([record]))),
             tuple(news.items()),
             frozenset(at_rest),
             {**self.broken, **news} if news else self.broken,
@@ -233,17 +236,8 @@ class Run:
 
     def save(self, path: Path) -> Path:
         """Write the run so far as a trace that can be shown, replayed and reported."""
-        try:
-            return write_trace(
-                path,
-                self.scenario.table(),
-                self.scenario.folder,
-                self.records,
-                self._verdict(),
-                engine="step",
-            )
-        except OSError as error:
-            raise PenstockError(f"The run cannot be written to {path}: {error.strerror}.") from None
+        table, folder = self.scenario.table(), self.scenario.folder
+        return write_trace(path, table, folder, self.records, self._verdict(), self._scene, engine="step")
 
     def _verdict(self) -> Verdict | None:
         """Return what the run breaks in a way that shows when it is taken again."""
@@ -273,13 +267,16 @@ def is_trace(path: Path) -> bool:
     return path.suffix == ".jsonl" or (path.is_dir() and (path / "trace.jsonl").exists())
 
 
-def run_of_trace(path: Path) -> Run:
-    """Return the run of a trace of a search, a walk or an earlier run by hand, at its end."""
+def run_of_trace(path: Path, consent: Consent | None = None) -> Run:
+    """Return the run of a trace of a search, a walk or an earlier run by hand, at its end.
+
+    Without consent, the code that it names has to be what it was recorded with here.
+    """
     file = trace_file(path)
     trace = read_trace(file)
     if is_fuzzed(trace) or "verify" in trace.details:
         kind, use = ("fuzzing run", "openflow --interactive") if is_fuzzed(trace) else ("proof", "show")
         raise PenstockError(f"{path} is of a {kind}, where nobody can choose the steps: use penstock {use}.")
-    run = Run(scenario_of(trace.scenario, file.parent / trace.folder))
+    run = Run(runnable(trace, file.parent, consent_to(file) if consent is None else consent))
     run.follow(trace.lines)
     return run

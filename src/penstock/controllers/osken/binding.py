@@ -41,7 +41,7 @@ from hashlib import blake2b
 from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
 
-from penstock.controllers import origins, reservations
+from penstock.controllers import calls, origins, reservations
 from penstock.controllers.held import Holding, Sent, held, named
 from penstock.controllers.osken import stacks
 from penstock.controllers.osken.determinism import scrubbed
@@ -73,6 +73,7 @@ from penstock.symbolic.code.in_place import sources
 from penstock.symbolic.packets.inputs import Question
 from penstock.symbolic.run import unnoticed
 from penstock.symbolic.space import Inputs
+from penstock.users_code import kind_and_words
 from penstock.world.component import Event, Port, Send, Step
 from penstock.world.signals import FABRIC, Carrier, Power
 
@@ -81,6 +82,9 @@ _TIMER: Final = "timer "
 _WAIT: Final = "wait "
 _ROLL: Final = "roll "
 _MILLISECOND: Final = 1000
+
+_ENDINGS: Final = (Overrun, calls.NeverReturned, calls.ProcessEnded)
+"""What ends a step, and the program with it."""
 
 _WAITS: Final = {"1s": 1, "1h": 3600}
 """How much time may pass at once, in seconds."""
@@ -126,8 +130,8 @@ class OsKenState:
     """The timers that go off next."""
     errands: frozenset[str] = field(default=frozenset(), compare=False)
     """Those of them that are part of handling something and spend nothing."""
-    unfinished: bool = field(default=False, compare=False)
-    """Whether a handler waits for time to pass."""
+    unfinished: str = field(default="", compare=False)
+    """Where a handler waits for time to pass, if one does."""
     busy: bool = field(default=False, compare=False)
     """Whether that or something else that was put off waits for it."""
     due_at: int | None = field(default=None, compare=False)
@@ -246,7 +250,7 @@ class OsKenController:
             errands=frozenset(
                 name for name, timer in due.items() if self._patient and program.hub.is_errand(timer)
             ),
-            unfinished=any(map(program.hub.is_handling, agenda.timers)),
+            unfinished=next(filter(None, map(program.hub.waiting_handler, agenda.timers)), ""),
             busy=any(map(program.hub.is_errand, agenda.timers)),
             due_at=began + agenda.timers[0].when if agenda.timers else None,
             began=began,
@@ -265,6 +269,7 @@ class OsKenController:
         return (
             *reservations.unsaved(self._unsaved),
             *reservations.unseen(self._opaque, self._opaque_places),
+            *reservations.lifetimes(self.sources()),
             *reservations.outside(self._program.noticed),
             *reservations.chance(self._chance),
             *reservations.clock(read=self._clock_read),
@@ -447,10 +452,9 @@ class OsKenController:
         circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
         try:
             doings = program.perform(what, circumstances)
-        except Overrun as error:
+        except _ENDINGS as error:
             program.forget()
-            hung = Event("hung", (self.name, str(error)))
-            return Step(replace(state, hung=True), (), (hung, *origins.raised_event(error)))
+            return Step(replace(state, hung=True), (), (self._ending(error), *origins.raised_event(error)))
         except BaseException:
             program.forget()
             raise
@@ -471,7 +475,8 @@ class OsKenController:
         after, sent = self._named(state, after, sends, what, message)
         events = (*self._events(doings), *malformed, *sent.events)
         if doings.stuck:
-            after, events = replace(after, hung=True), (*events, Event("hung", (self.name, doings.stuck)))
+            hung = Event("hung", (self.name, doings.stuck))
+            after, events = replace(after, hung=True), (*events, hung, *origins.stuck_events(doings.asleep))
         self._count()
         return Step(after, sent.sends, events)
 
@@ -549,8 +554,8 @@ class OsKenController:
         change = partial(question.follow_osken, inputs) if followed else None
         try:
             doings = program.perform(what, circumstances, change)
-        except Overrun as error:
-            return Reaction((), (Event("hung", (self.name, str(error))),))
+        except _ENDINGS as error:
+            return Reaction((), (self._ending(error),))
         finally:
             program.forget()
         sends, malformed = self._sends(doings)
@@ -567,7 +572,7 @@ class OsKenController:
             what, decided = cast("tuple[Input, tuple[int, ...]]", given.what)
             before = given.before.snapshot
             change = None if question is None else partial(question.follow_osken, inputs)
-            with suppress(Overrun):
+            with suppress(*_ENDINGS):
                 circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
                 program.perform(what, circumstances, change)
             program.rebase()
@@ -595,16 +600,22 @@ class OsKenController:
         """Return which code did what, if that is noted."""
         if not origins.is_recording():
             return []
-        asleep = [Event(origins.ASLEEP, (self.name, place)) for place in doings.asleep]
+        asleep = [Event(origins.ASLEEP, (self.name, place.told)) for place in doings.asleep]
         raised = (event for error in doings.crashes for event in origins.raised_event(error))
         return [*origins.code_events(code), *raised, *asleep]
+
+    def _ending(self, error: BaseException) -> Event:
+        """Return the event of a step after which the program does nothing any more."""
+        if isinstance(error, calls.ProcessEnded):
+            return Event("crashed", (self.name, f"ProcessEnded: {error}", ""))
+        return Event("hung", (self.name, str(error)))
 
     def _events(self, doings: Doings) -> list[Event]:
         events = [Event("log", (self.name, line)) for line in doings.lines]
         # What is written about a crash decides nothing.
         with unnoticed():
             for error in doings.crashes:
-                said = scrubbed(f"{type(error).__name__}: {error}")
+                said = scrubbed(kind_and_words(error))
                 events.append(Event("crashed", (self.name, said, _told(error))))
         events += [Event("closed", (self.name, switch)) for switch in doings.closed]
         return events

@@ -120,7 +120,8 @@ class Surroundings:
         for variables, name, swapped, _ in _SWAPS_AT_LOAD if loading else _SWAPS:
             variables[name] = swapped
         stdout = sys.stdout
-        _LOGGER._log = _keep_record if quiet else _pass_record
+        _LOGGER._log = _keep_record if quiet else _REAL_LOG
+        _LOGGER.makeRecord = _make_record
         if quiet:
             sys.stdout = Printed(self, stdout)
         try:
@@ -128,7 +129,7 @@ class Surroundings:
                 yield
         finally:
             sys.stdout = stdout
-            _LOGGER._log = _REAL_LOG
+            _LOGGER._log, _LOGGER.makeRecord = _REAL_LOG, _REAL_MAKE_RECORD
             for variables, name, _, original in _SWAPS:
                 variables[name] = original
             _here = None
@@ -366,7 +367,7 @@ def _keep_record(
         _REAL_LOG(logger, level, message, args, exc_info, **options)
         return
     if _goes_elsewhere(logger, here.handlers):
-        _pass_record(logger, level, message, args, exc_info, **options)
+        _REAL_LOG(logger, level, message, args, exc_info, **options)
     text = str(message)
     try:
         if args:
@@ -379,13 +380,34 @@ def _keep_record(
     here.note(text)
 
 
-def _pass_record(logger: logging.Logger, *arguments: Any, **options: Any) -> None:
-    """Have something logged; that a record has a time does not mean that the program looks at it."""
+def _make_record(logger: logging.Logger, *arguments: Any, **options: Any) -> logging.LogRecord:
+    """Make a log record; that it has a time does not mean that the program looks at it."""
     here = _surroundings()
     read = here is not None and here.hub.agenda.clock_read
-    _REAL_LOG(logger, *arguments, **options)
+    record: logging.LogRecord = _REAL_MAKE_RECORD(logger, *arguments, **options)
     if here is not None:
         here.hub.agenda.clock_read = read
+        if type(record) is logging.LogRecord:
+            record.__class__ = _Record
+    return record
+
+
+class _Record(logging.LogRecord):
+    """A log record that notes if somebody looks at its time."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _TIMES_OF_RECORDS and (here := _surroundings()) is not None:
+            here.microseconds()
+        return super().__getattribute__(name)
+
+
+_TIMES_OF_RECORDS: Final = frozenset({"created", "msecs", "relativeCreated", "asctime"})
+
+
+def reaches_program(logger: logging.Logger) -> bool:
+    """Tell whether the program that runs has handlers or filters of its own where a logger's records go."""
+    here = _surroundings()
+    return here is not None and _goes_elsewhere(logger, here.handlers)
 
 
 def _goes_elsewhere(logger: logging.Logger, theirs: Container[logging.Handler]) -> bool:
@@ -424,6 +446,7 @@ def _get_logger(name: str | None = None) -> logging.Logger:
 _REAL_GET_LOGGER: Final = logging.getLogger
 _LOGGER: Final[Any] = logging.Logger
 _REAL_LOG: Final = _LOGGER._log
+_REAL_MAKE_RECORD: Final = _LOGGER.makeRecord
 
 
 class Printed(io.TextIOBase):
@@ -472,6 +495,8 @@ def _swaps() -> Iterator[tuple[ModuleType, str, Any]]:
     yield random, "Random", _Random
     yield random, "_urandom", _urandom
     yield os, "urandom", _urandom
+    if hasattr(os, "getrandom"):
+        yield os, "getrandom", lambda size, *_: _urandom(size)
     yield uuid, "uuid1", _uuid1
     yield logging, "getLogger", _get_logger
     for module, visible in ((itertools, ITERTOOLS), (functools, FUNCTOOLS)):

@@ -13,7 +13,7 @@ import sys
 from types import FrameType
 from typing import Final, NamedTuple
 
-from penstock.controllers.outside import place_of
+from penstock.controllers.outside import is_library_import, place_of
 
 MOST: Final = 8
 """How many outcomes of one roll are tried; of more than that, some."""
@@ -45,10 +45,11 @@ class Dice(random.Random):
 
     def _outcome(self, outcomes: int, *, complete: bool) -> int | None:
         """Note a roll; return which outcome was decided for it, or None."""
-        if _is_os_kens(sys._getframe(2)):
+        frame = sys._getframe(2)
+        if _is_os_kens(frame) or is_library_import(frame):
             return None
         place = len(self.rolls)
-        self.rolls.append(Roll(outcomes, complete, place_of(sys._getframe(2))))
+        self.rolls.append(Roll(outcomes, complete, place_of(frame)))
         return self.decided[place] if place < len(self.decided) else None
 
     def random(self) -> float:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
+import threading
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -26,11 +27,12 @@ from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from operator import attrgetter
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import greenlet
 
-from penstock.controllers import origins
+from penstock.controllers import calls, origins
+from penstock.errors import Interrupted
 from penstock.symbolic.run import TooManyDecisions
 
 TaskExit = greenlet.GreenletExit
@@ -50,12 +52,16 @@ class WouldWait(Exception):
     """The program waits for something before it was started."""
 
 
-NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, TooManyDecisions, KeyboardInterrupt)
+NOT_FOR_PROGRAMS: Final = (TaskExit, Overrun, TooManyDecisions, Interrupted)
 """What goes through a program's handlers and tasks without being a failure of theirs."""
 
 
 _BETWEEN: Final = frozenset({__name__, f"{__name__.rpartition('.')[0]}.determinism"})
 """The modules whose functions are on a suspended stack only because it is suspended."""
+
+
+_MOST_TURNS: Final = 10_000
+"""How many turns threads take while a program waits that is no task itself."""
 
 
 class Stack:
@@ -123,6 +129,17 @@ class Holder:
         self.over = False
 
 
+class Waiting(NamedTuple):
+    """A task that hands events to an app and waits without an end."""
+
+    task: Task
+    place: Any
+    where: str
+    """Which function of the program waits."""
+    for_a_signal: bool
+    """Whether it waits to be notified, and not for what another holds."""
+
+
 class Task:
     """A green thread."""
 
@@ -169,6 +186,7 @@ class Task:
     def run(self) -> None:
         """Do the task's work; called on its own stack."""
         origins.watch_returns()
+        calls.trace_here()
         try:
             self.result = self.call(*self.args, **self.kwargs)
         except TaskExit:
@@ -216,14 +234,17 @@ class Agenda:
         """In the order in which they fall due."""
         self.ready: deque[tuple[Task, int, BaseException | None]] = deque()
         """The tasks to go on, how often each was resumed when it was put here, what to raise in it."""
-        self.serving: tuple[tuple[Task, Any, str], ...] = ()
-        """The tasks that hand events to apps and wait without an end, each with at what and where."""
+        self.serving: tuple[Waiting, ...] = ()
+        """The tasks that hand events to apps and wait without an end."""
         self.context: dict[ContextVar[Any], Any] = {}
         """The values of context variables, which all tasks share."""
 
 
 class Hub:
     """Runs the tasks of one program."""
+
+    alone: bool = False
+    """Whether what runs without a task is a handler of a program, and no program that is being loaded."""
 
     def __init__(self) -> None:
         self.agenda = Agenda()
@@ -321,6 +342,25 @@ class Hub:
             raise WouldWait(f"{caller()} waits")
         self._home.switch()
 
+    def _let_others_run(self, timeout: float | None) -> bool:
+        """Let threads run while a program waits that is no task itself; tell whether one of them did."""
+        agenda = self.agenda
+        if not self.alone:
+            raise WouldWait(f"{caller()} waits")
+        until = None if timeout is None else agenda.now + round(timeout * MICROSECONDS)
+        if not agenda.ready:
+            timer = agenda.timers[0] if agenda.timers else None
+            if timer is None or (until is not None and timer.when > until):
+                if until is None:
+                    raise WouldWait(f"{caller()} waits")
+                agenda.now = until
+                return False
+            self.fire(timer)
+        context = self._context
+        self.run(_MOST_TURNS)
+        self._context = context
+        return True
+
     def wait_at(self, place: Any, side: str = "waiters", timeout: float | None = None) -> bool:
         """Suspend the running task as one of those who wait at a side of a place.
 
@@ -328,11 +368,11 @@ class Hub:
         """
         task = self.task
         if task is None:
-            raise WouldWait(f"{caller()} waits")
+            return self._let_others_run(timeout)
         setattr(place, side, (*getattr(place, side), task))
         limit = Timeout(timeout)
         if task.serves and timeout is None:
-            self.agenda.serving += ((task, place, caller()),)
+            self.agenda.serving += (Waiting(task, place, caller(), _is_for_a_signal()),)
         try:
             self.pause()
         except Timeout as due:
@@ -343,7 +383,7 @@ class Hub:
             limit.cancel()
             setattr(place, side, tuple(other for other in getattr(place, side) if other is not task))
             if task.serves:
-                self.agenda.serving = tuple(each for each in self.agenda.serving if each[0] is not task)
+                self.agenda.serving = tuple(each for each in self.agenda.serving if each.task is not task)
         return True
 
     def wake_first(self, place: Any, side: str = "waiters") -> None:
@@ -444,10 +484,13 @@ class Hub:
             return False
         return task.serves or task.stack is None or not task.stack.repeats()
 
-    def is_handling(self, timer: Timer) -> bool:
-        """Tell whether it is a handler that waits for a timer."""
+    def waiting_handler(self, timer: Timer) -> str:
+        """Return where a handler is that waits for a timer, or "" if none does."""
         task = timer.target if isinstance(timer.target, Task) else timer.target.task
-        return task is not None and task.serves and not task.background
+        if task is None or not task.serves or task.background:
+            return ""
+        place = None if task.stack is None else origins.suspended_code(list(task.stack.frames()))
+        return "a handler" if place is None else place.told
 
     def unwind(self, stack: Stack) -> None:
         """Clear away a suspended stack, whatever its task does about it; memory is to be written anew."""
@@ -526,11 +569,27 @@ _PACKAGE: Final = __name__.rpartition(".")[0]
 
 
 def caller() -> str:
-    """Return the module and function of the program that called into here."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
+    """Return the module and function of the program that called into here, if need be by way of a library."""
+    outside = list(_outside(sys._getframe(1)))
+    frame = next(filter(origins.is_own, outside), outside[0])
+    return f"{_module_of(frame).rpartition('.')[2]}.{frame.f_code.co_name}"
+
+
+def _is_for_a_signal() -> bool:
+    """Tell whether Python's own conditions called into here: they wait at a lock of their own making."""
+    return _module_of(next(_outside(sys._getframe(1)))) == threading.__name__
+
+
+def _outside(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames that are not of this package, innermost first; in its absence the outermost."""
+    while frame is not None:
+        if not _module_of(frame).startswith(_PACKAGE) or frame.f_back is None:
+            yield frame
         frame = frame.f_back
-    return f"{str(frame.f_globals.get('__name__')).rpartition('.')[2]}.{frame.f_code.co_name}"
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__"))
 
 
 def _name_of(call: Any) -> str:

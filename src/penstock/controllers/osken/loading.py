@@ -15,19 +15,21 @@ import importlib.util
 import inspect
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from penstock.code_files import note_imports
 from penstock.controllers import origins
 from penstock.controllers.osken import framework, ryu, standins
 from penstock.errors import OtherVersion, PenstockError
+from penstock.loading import file_of
 from penstock.openflow.messages import V10, V13
 from penstock.suggesting import hint
-from penstock.users_code import explained
+from penstock.users_code import bar_while_looking, explained
 
 _VERSIONS: Final = {1: "1.0", 2: "1.1", 3: "1.2", 4: "1.3", 5: "1.4", 6: "1.5"}
 
@@ -92,6 +94,7 @@ def _classes_in(variables: Any, module: str) -> list[type]:
 
 def load(names: Sequence[str]) -> Loaded:
     """Import a program's apps and whatever they need."""
+    bar_while_looking(", ".join(names))
     if not names:
         raise PenstockError("A program needs at least one app: name its file or module.")
     if len(set(names)) < len(names):
@@ -108,6 +111,9 @@ def load(names: Sequence[str]) -> Loaded:
         own = [name for name in own if ryu.is_ryu(name) or _is_inside(sys.modules[name], roots)]
         # They are put back when the program takes charge.
         loaded.modules = {name: sys.modules.pop(name) for name in own}
+        for place in (_split(name)[0] for name in names):
+            if _is_file(place):
+                note_imports(Path(place), map(file_of, loaded.modules.values()))
         origins.belong_to_programs(loaded.modules.values())
     return loaded
 
@@ -138,6 +144,19 @@ def _choose(loaded: Loaded, names: Sequence[str], roots: list[Path]) -> None:
     for name, app in list(loaded.apps.items()):
         if app in contexts:
             del loaded.apps[name]
+    _refuse_namesakes(loaded.apps)
+
+
+def _refuse_namesakes(apps: Mapping[str, type]) -> None:
+    """Refuse two apps whose classes have one name: os-ken finds apps by that."""
+    names: dict[str, str] = {}
+    for name, app in apps.items():
+        other = names.setdefault(app.__name__, name)
+        if other != name:
+            raise PenstockError(
+                f"{other} and {name} both have a class {app.__name__}, by which os-ken knows an app: "
+                "rename one of them."
+            )
 
 
 def common_version(loaded: Loaded, apps: str, wanted: int | None) -> int:
@@ -231,7 +250,10 @@ def _app_class(name: str, roots: list[Path]) -> Any:
 def _from_file(place: str) -> ModuleType:
     path = Path(place).resolve()
     if not path.is_file():
-        raise PenstockError(f"There is no file {place}: check the path of the app.")
+        wrong = f"{place} is a folder" if path.is_dir() else f"There is no file {place}"
+        raise PenstockError(f"{wrong}: check the path of the app.")
+    if path.suffix != ".py":
+        raise _no_python(place)
     name = path.stem
     known = sys.modules.get(name)
     if known is not None:
@@ -252,7 +274,14 @@ def _from_file(place: str) -> ModuleType:
     return module
 
 
+def _no_python(place: str) -> PenstockError:
+    return PenstockError(f"{place} is no Python file: name the app's, as in app.py, or its module.")
+
+
 def _from_module(place: str) -> ModuleType:
+    if not all(map(str.isidentifier, place.split("."))):
+        # Python would take it for a relative name, or worse.
+        raise _no_python(place)
     try:
         return importlib.import_module(ryu.os_ken_name(place))
     except ModuleNotFoundError as error:
@@ -262,6 +291,8 @@ def _from_module(place: str) -> ModuleType:
         raise _import_failed(place, error) from error
     if ryu.is_ryu(place) and not ryu.source_folders():
         raise PenstockError(ryu.missing(place))
+    if Path(place).exists():
+        raise _no_python(place)
     raise PenstockError(f"There is no module {place!r}: check its name, or name the app's file.")
 
 

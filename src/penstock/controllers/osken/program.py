@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar, Final, NamedTuple
 
-from penstock.controllers import origins
+from penstock.controllers import calls, origins
 from penstock.controllers.osken import determinism, framework, hub, sessions, stacks, watchdog
 from penstock.controllers.osken.determinism import Surroundings
 from penstock.controllers.osken.dice import Dice, Roll
 from penstock.controllers.osken.loading import common_version, load, path
 from penstock.controllers.osken.threads import waits_for_ever
+from penstock.controllers.osken.waiting import count_tasks
 from penstock.controllers.snapshot import Heap, Snapshot
 from penstock.controllers.surface import Surface, Watched
 from penstock.controllers.visible import count_cache_hits
@@ -126,7 +127,7 @@ class Doings(NamedTuple):
     """The switches whose sessions the program itself ended."""
     code: list[str]
     """Which code sent each message, if that is noted."""
-    asleep: list[str]
+    asleep: list[origins.Suspended]
     """Where handlers are that were suspended and have not come to their end, if that is noted."""
     stuck: str = ""
     """Which handler waits for ever, in words."""
@@ -173,10 +174,12 @@ class Program:
             self._step(Circumstances(b"", frozenset()), loading=True),
             self._at_load(),
             watchdog.limit(_LOADING),
+            calls.counted(("load", self.name), _LOADING),
         ):
             self._loaded = load(names)
             self._folders = self._loaded.folders
             count_cache_hits(self._loaded.modules.values())
+            count_tasks(self._loaded.modules.values())
             determinism.bind_dates(self._loaded.modules.values())
             if followed:
                 follow_program(self._loaded.all_modules())
@@ -277,8 +280,9 @@ class Program:
         except hub.WouldWait as error:
             text = f"because {error} while the apps are made: wait in a task"
             raise PenstockError(f"{self.name} cannot be started, {text}.") from None
-        except hub.Overrun as error:
-            raise PenstockError(f"{self.name} cannot be started, because {error}: mend it.") from None
+        except (hub.Overrun, calls.NeverReturned, calls.ProcessEnded) as error:
+            told = calls.told(error)
+            raise PenstockError(f"{self.name} cannot be started, because {told}: mend it.") from None
         except Exception as error:
             text = f"({explained(error)}): mend it, or give it the options it needs"
             raise PenstockError(f"{self.name} cannot be started {text}.") from error
@@ -352,10 +356,14 @@ class Program:
         With `change`, a message that arrives is changed by it on its way to the handlers.
         """
         self.hub.starting = isinstance(what, Start)
-        with self._step(circumstances), framework.parsed(change) if change else nullcontext():
-            self._happen(what)
-            self._settle()
-            closed = self._closed()
+        calls.begin((self.name, circumstances, what), self._seconds)
+        try:
+            with self._step(circumstances), framework.parsed(change) if change else nullcontext():
+                self._happen(what)
+                self._settle()
+                closed = self._closed()
+        finally:
+            calls.end()
         asleep = self._asleep() if origins.is_recording() else []
         return Doings(
             self._exchange.sent,
@@ -368,7 +376,7 @@ class Program:
             tuple(self._surroundings.dice.rolls),
         )
 
-    def _asleep(self) -> list[str]:
+    def _asleep(self) -> list[origins.Suspended]:
         """Return where handlers are that this step has left suspended."""
         still = {id(stack): stack for stack in self.hub.paused if id(stack) in self.hub.stacks}
         found = []
@@ -376,7 +384,7 @@ class Program:
             frames = list(stack.frames())
             if any(frame.f_code is framework.EVENT_LOOP for frame in frames):
                 found.append(origins.suspended_code(frames))
-        return [place for place in found if place]
+        return [place for place in found if place is not None]
 
     def _happen(self, what: Input) -> None:
         match what:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,6 +18,7 @@ from typing import Final
 from penstock.checkout import cache_folder
 from penstock.controllers.osken import ryu, sdist_metadata
 from penstock.errors import PenstockError
+from penstock.files import UnwritableError, copy, make_folder, write_whole
 
 _NAME: Final = f"{ryu.RYU}-{ryu.VERSION}"
 
@@ -29,15 +29,17 @@ def fetch() -> Path:
         return folder
     cache = cache_folder()
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        make_folder(cache, "The sources of Ryu")
         with tempfile.TemporaryDirectory(prefix="fetching.", dir=cache) as work:
             unpacked = _unpack(_download(Path(work)), Path(work))
             # In one step, so that an interrupted fetch leaves nothing half done.
             unpacked.replace(cache / _NAME)
-    except OSError as error:
+    except (OSError, UnwritableError) as error:
         # Another process may have been faster, with the same result.
         if not ryu.source_folders():
-            raise PenstockError(f"Ryu's sources cannot be put into {cache}: {error}.") from None
+            raise PenstockError(
+                f"Ryu's sources cannot be put into {cache}: {str(error).rstrip('.')}."
+            ) from None
     return ryu.source_folders()[0]
 
 
@@ -46,9 +48,9 @@ def _download(work: Path) -> Path:
     if importlib.util.find_spec("pip") is None:
         raise PenstockError(f"This Python has no pip: run {sys.executable} -m ensurepip, then this again.")
     backend = work / "backend" / "setuptools"
-    backend.mkdir(parents=True)
-    (backend / "__init__.py").touch()
-    shutil.copyfile(sdist_metadata.__file__, backend / "build_meta.py")
+    make_folder(backend)
+    write_whole(backend / "__init__.py", "")
+    copy(Path(sdist_metadata.__file__), backend / "build_meta.py")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download"]
     # The backend is found on PYTHONPATH only without the isolated environment that pip would make, and asked
     # only as PEP 517 has it: older versions of pip would run setup.py themselves.

@@ -182,16 +182,24 @@ class Timer(Thread):
         super().__init__(target=function, args=args or (), kwargs=kwargs)
         self.interval, self.function = interval, function
         self.args, self.kwargs = self._args, self._kwargs
+        self.finished = threading.Event()
 
     def start(self) -> None:
         """Let the time run."""
         if self._task is not None:
             raise RuntimeError("threads can only be started once")
-        self._task = current().spawn_after(self.interval, self.function, *self._args, **self._kwargs)
+        self._task = current().spawn_after(self.interval, self.run)
         self._task.thread = self
+
+    def run(self) -> None:
+        """Do what was to be done, unless it was called off."""
+        if not self.finished.is_set():
+            self.function(*self.args, **self.kwargs)
+        self.finished.set()
 
     def cancel(self) -> None:
         """Let nothing happen when the time is up."""
+        self.finished.set()
         if self._task is not None:
             self._task.cancel()
 
@@ -215,8 +223,8 @@ def waits_for_ever(hub: Hub, apps: int) -> str:
     The program, of so many apps, is at rest.  An app whose handler waits is given no other event, so
     only a timer or another app could help; and neither gives back a lock that a task has taken along.
     """
-    for task, place, where in hub.agenda.serving:
-        holder: Holder | None = getattr(place, "holder", None)
+    for task, place, where, for_a_signal in hub.agenda.serving:
+        holder: Holder | None = None if for_a_signal else getattr(place, "holder", None)
         if hub.agenda.timers:
             return ""
         if holder is not None and (holder.over or holder is task.holder):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import queue
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from penstock.controllers.osken.hub import Task, current
+from penstock.symbolic.code.in_place import sources
 
 QueueEmpty = queue.Empty
 QueueFull = queue.Full
@@ -47,9 +49,16 @@ class Queue:
 
     One may be *served*: whenever something is put in and nobody is at it, a task is spawned to
     empty it.  That is what an app's event loop comes to, without a task that waits for ever.
+
+    What was taken out and not said to be done is counted only for programs that say so: else no two states
+    would be the same.
     """
 
+    counts: ClassVar[bool] = False
+
     def __init__(self, maxsize: int | None = 0) -> None:
+        self.unfinished_tasks = 0
+        self.joiners: tuple[Task, ...] = ()
         self.maxsize = maxsize or 0
         self._items: deque[Any] = deque()
         self.takers: tuple[Task, ...] = ()
@@ -82,6 +91,7 @@ class Queue:
                 raise QueueFull
         self._items.append(item)
         if self._server is None:
+            self.unfinished_tasks += self.counts
             current().wake_first(self, "takers")
         else:
             self._call_server()
@@ -93,6 +103,24 @@ class Queue:
                 raise QueueEmpty
         current().wake_first(self, "putters")
         return self._items.popleft()
+
+    def task_done(self) -> None:
+        """Say that what was taken out is done with."""
+        if not self.unfinished_tasks:
+            raise ValueError("task_done() called too many times")
+        self.unfinished_tasks -= 1
+        while not self.unfinished_tasks and self.joiners:
+            current().wake_first(self, "joiners")
+
+    def join(self) -> None:
+        """Wait until all that was put in is done with."""
+        while self.unfinished_tasks:
+            current().wait_at(self, "joiners")
+
+    @property
+    def queue(self) -> deque[Any]:
+        """What is in it."""
+        return self._items
 
     def put_nowait(self, item: Any) -> None:
         """Put something in, if there is room."""
@@ -121,6 +149,12 @@ class Queue:
         return True
 
 
+def count_tasks(modules: Iterable[ModuleType]) -> None:
+    """Count what is taken out of queues and not done with, if any of these modules goes by that."""
+    if any(name in text for text in sources(modules) for name in ("task_done", "unfinished_tasks")):
+        Queue.counts = True
+
+
 class Semaphore:
     """A number of permits; who wants one waits until there is one."""
 
@@ -136,14 +170,24 @@ class Semaphore:
         self.counter -= 1
         return True
 
-    def release(self) -> None:
-        """Give a permit back."""
-        self.counter += 1
-        current().wake_first(self)
+    def release(self, n: int = 1) -> None:
+        """Give permits back."""
+        for _ in range(n):
+            self.counter += 1
+            current().wake_first(self)
 
     def locked(self) -> bool:
         """Tell whether there is no permit."""
         return self.counter <= 0
+
+    @property
+    def balance(self) -> int:
+        """How many permits there are, or how many are waited for, as a negative number."""
+        return self.counter - len(self.waiters)
+
+    def bounded(self) -> bool:
+        """Tell whether a permit could not be given back at once, which it always can."""
+        return False
 
     def __enter__(self) -> Semaphore:
         self.acquire()
@@ -158,13 +202,13 @@ class BoundedSemaphore(Semaphore):
 
     def __init__(self, value: int = 1) -> None:
         super().__init__(value)
-        self.original = value
+        self.original_counter = value
 
-    def release(self) -> None:
-        """Give a permit back."""
-        if self.counter >= self.original:
+    def release(self, n: int = 1) -> None:
+        """Give permits back."""
+        if self.counter + n > self.original_counter:
             raise ValueError("Semaphore released too many times")
-        super().release()
+        super().release(n)
 
 
 def joinall(tasks: Iterable[Task]) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from penstock.errors import PenstockError
+from penstock.files import write_whole
 
 MOMENT: Final = timegm((2024, 1, 1, 0, 0, 0))
 """What the clock shows when a replay begins, in seconds since 1970."""
@@ -51,9 +52,7 @@ class FakeClock:
             self._write()
 
     def _write(self) -> None:
-        unfinished = self._file.with_suffix(".new")
-        unfinished.write_text(f"{self._ahead:+.6f}\n", encoding="ascii")
-        unfinished.replace(self._file)
+        write_whole(self._file, f"{self._ahead:+.6f}\n", "The clock")
 
 
 def _library() -> Path:

@@ -18,6 +18,7 @@ Linux only: other systems have no way to adopt and find all of a command's proce
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import fcntl
 import os
@@ -30,9 +31,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from penstock.clean_text import visible
 from penstock.controllers.tcp import ports, supervisor
 from penstock.controllers.tcp.log_lines import LineSplitter
 from penstock.errors import PenstockError
+from penstock.files import UnwritableError, add, open_appended
+from penstock.users_code import bar_while_looking
 
 _MARK: Final = "PENSTOCK_CONTROLLER"
 _SHOWN: Final = 5
@@ -40,6 +44,9 @@ _SHOWN: Final = 5
 
 _LOOK_S: Final = 0.02
 _GRACE_S: Final = 2.0
+_LOG: Final = "The log"
+"""What is written here, in a sentence that says that it cannot be."""
+_Decoder: Final = codecs.getincrementaldecoder("utf-8")
 _PIPE: Final = 1 << 20
 
 LineObserver = Callable[[str], None]
@@ -89,6 +96,7 @@ class ControllerProcess:
         """Whether its end was our doing."""
         self._log_path, self._on_line, self._on_end = log, on_line, on_end
         self._log: BinaryIO | None = None
+        self._decoder = _Decoder()
         self._lines: deque[str] = deque(maxlen=_SHOWN)
         self._mark = ""
         self._supervisor: asyncio.subprocess.Process | None = None
@@ -149,12 +157,11 @@ class ControllerProcess:
 
     async def _spawn(self) -> None:
         program = self.program
+        bar_while_looking(f"The command of {program.name}")
         self._mark = secrets.token_hex(8)
         if self._log_path is not None:
-            try:
-                self._log = self._log_path.open("ab")
-            except OSError as error:
-                raise PenstockError(_unwritable(self._log_path, error)) from None
+            self._log = open_appended(self._log_path, _LOG)
+            self._decoder = _Decoder(errors="backslashreplace")
         (report, reporting), (output, printing) = os.pipe(), os.pipe()
         with contextlib.suppress(OSError):
             # A controller should not have to wait for us to read what it prints.
@@ -241,11 +248,11 @@ class ControllerProcess:
         if self._log is None or self._log_path is None:
             return
         try:
-            self._log.write(data)
-            self._log.flush()
+            # Whoever looks at the file does so on a terminal, which must not do as the controller says.
+            add(self._log, visible(self._decoder.decode(data), keep="\n\t").encode())
         except OSError as error:
             self._close_log()
-            self._tell(_unwritable(self._log_path, error))
+            self._tell(str(UnwritableError(_LOG, self._log_path, error)))
 
     def _close_log(self) -> None:
         if self._log is not None:
@@ -334,10 +341,6 @@ def _surroundings() -> dict[str, str]:
     """Return the environment of a command, before the user adds to it."""
     folders = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
     return os.environ | {"PYTHONUNBUFFERED": "1", "PATH": os.pathsep.join(folders)}
-
-
-def _unwritable(path: Path, error: OSError) -> str:
-    return f"The log cannot be written to {path}: {error.strerror}."
 
 
 def _sweep(mark: str) -> None:

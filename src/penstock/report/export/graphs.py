@@ -14,19 +14,18 @@ and `mermaid` for the languages).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from penstock.clean_text import visible
 from penstock.errors import PenstockError
-from penstock.report.export.retaking import retake
+from penstock.explain.past import packet_names
 from penstock.report.export.violations import Source, Violated
-from penstock.report.layout import Drawing, drawing_of, drawing_of_shape, in_turn
+from penstock.report.layout import Drawing, controllers_in, drawing_in, in_turn
 from penstock.report.retelling import stories_of
 from penstock.rootcause.journeys import find_packet, journey, name_of
 from penstock.trace import Line, Trace
 from penstock.world.signals import FABRIC
-from penstock.world.topology import topology
 from penstock.world.transition import DELIVER
 
 MOST_STEPS: Final = 400
@@ -34,7 +33,6 @@ MOST_STEPS: Final = 400
 LONGEST_TEXT: Final = 120
 """How much is shown of a text."""
 _WORD: Final = re.compile(r"[^\s:,;()]+")
-_TAG: Final = re.compile(r"\S+?#\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,10 @@ class Happening:
 
 def network_of(source: Source, violated: Violated | None) -> tuple[list[Node], list[Edge]]:
     """Return the network of a trace with the way of the packet that a violation is about."""
-    trace, drawing = source.trace, _drawing(source)
+    trace, drawing = (
+        source.trace,
+        drawing_in(source.trace) or Drawing(dict.fromkeys(controllers_in(source.trace), "controller")),
+    )
     kinds = dict(drawing.kinds)
     edges = [Edge(a.node, b.node, f"{a.port} - {b.port}") for a, b in drawing.links]
     ports = {pair for a, b in drawing.links for pair in ((str(a), b.node), (str(b), a.node))}
@@ -103,19 +104,6 @@ def network_of(source: Source, violated: Violated | None) -> tuple[list[Node], l
     edges += [Edge(switch, controller, "", "control") for switch, controller in control]
     edges += _way(trace, violated) if violated is not None else []
     return nodes, [edge for edge in edges if edge.a in kinds and edge.b in kinds]
-
-
-def _drawing(source: Source) -> Drawing:
-    """Return the network that a scenario names; one from a file is built as for a replay, if it can be."""
-    table = source.trace.scenario
-    given, controllers = table.get("topology", "single,2"), table.get("controllers")
-    names = list(map(str, controllers)) if isinstance(controllers, Mapping) and controllers else ["c0"]
-    try:
-        if isinstance(given, str):
-            return drawing_of_shape(topology(given), names)
-        return drawing_of(retake(source.file).network)
-    except PenstockError:
-        return Drawing(dict.fromkeys(names, "controller"))
 
 
 def _kind_of(line: Line) -> str:
@@ -151,12 +139,14 @@ def _way(trace: Trace, violated: Violated) -> list[Edge]:
 
 def _packet(violated: Violated) -> str | None:
     """Return the packet that a violation names, or the last one before it."""
+    named = packet_names(violated.message)
+    among = set(named)
     for line in reversed(violated.steps.lines):
         for text in (line.message or "", *(send.partition(" ")[2] for send in line.sends)):
-            if (tag := name_of(text)) and tag in violated.message:
+            if (tag := name_of(text)) in among:
                 return tag
-    if tags := _TAG.findall(violated.message):
-        return str(tags[0]).lstrip("(['\"")
+    if named:
+        return named[0]
     for line in reversed(violated.steps.lines):
         if line.message is not None and (tag := name_of(line.message)):
             return tag
@@ -195,5 +185,5 @@ def lanes_of(happenings: list[Happening]) -> list[str]:
 
 def shown(text: str) -> str:
     """Return as much of a text as a picture has room for, without what cannot be seen."""
-    cut = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-    return "".join(c if c.isprintable() else " " for c in cut)
+    clean = visible(text[: LONGEST_TEXT + 1].replace("\n", " "), keep="")
+    return clean if len(clean) <= LONGEST_TEXT else clean[: LONGEST_TEXT - 1] + "…"

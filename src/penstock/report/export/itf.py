@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from penstock import __version__
+from penstock.consent import Consent
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed
 from penstock.report.export.violations import source_of
@@ -49,11 +50,11 @@ TYPES: Final[Mapping[str, str]] = {
 """The variables, with their types as Apalache writes them."""
 
 
-def write_itf(path: Path, file: TextIO) -> str:
-    """Take a run again and write its states; return what there is to remark."""
+def write_itf(path: Path, file: TextIO, consent: Consent | None = None) -> str:
+    """Take a run again and write its states, those of controllers with consent; return what to remark."""
     source = source_of(path)
     trace = source.trace
-    unfolded = unfold(trace, source.file.parent)
+    unfolded = unfold(trace, source.file.parent, consent)
     if unfolded.network is None:
         raise PenstockError(" ".join(unfolded.remarks) or f"{source.file.name} has no states.")
     lines = [line for line in trace.lines if unfolded.until is None or line.number <= unfolded.until]
@@ -73,7 +74,7 @@ def write_itf(path: Path, file: TextIO) -> str:
     for index, state in enumerate(_states(lines, unfolded, unfolded.network, timed=is_fuzzed(trace))):
         file.write(f'{"," if index else ""}\n{{"#meta": {{"index": {index}}}, {state}}}')
     file.write("\n]}\n")
-    return " ".join(unfolded.remarks)
+    return " ".join((*unfolded.remarks, *unfolded.left_out))
 
 
 def _verdict(trace: Trace) -> str:

@@ -11,19 +11,17 @@ There is no one schema; this keeps to what the schemas of Ant, Jenkins and pytes
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 from xml.etree import ElementTree
 
+from penstock.clean_text import visible
 from penstock.report.conclusion import UNKNOWN, Conclusion
 from penstock.report.export.violations import Source, violations_of
 from penstock.trace import CUT_SHORT
 from penstock.verdict import Result
 
-_NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot say, not even escaped."""
 _PREFIX: Final = "penstock"
 HELD: Final = ""
 """What is said of a property that held."""
@@ -139,7 +137,8 @@ def _seconds(seconds: float) -> str:
 
 
 def _clean(text: str) -> str:
-    return _NO_XML.sub("", text)
+    """Return a text without what XML 1.0 cannot say, not even escaped, and what misleads."""
+    return visible(text, keep="\n\t")
 
 
 def _name(text: str) -> str:

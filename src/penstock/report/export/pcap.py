@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from penstock import __version__
+from penstock.clean_text import on_one_line
+from penstock.consent import Consent
 from penstock.errors import PenstockError
 from penstock.openflow.messages import OpenFlowMessage
 from penstock.openflow.wire import encode
@@ -62,9 +64,9 @@ class Captured:
     remark: str
 
 
-def write_pcap(path: Path, file: BinaryIO) -> Captured:
-    """Take a run again and write what it sent as a capture."""
-    return _Capturing(retake(path), file).run()
+def write_pcap(path: Path, file: BinaryIO, consent: Consent | None = None) -> Captured:
+    """Take a run again and write what it sent as a capture; its controllers run with consent only."""
+    return _Capturing(retake(path, consent), file).run()
 
 
 class _Capturing:
@@ -234,5 +236,4 @@ def _stations(sessions: list[Endpoint]) -> dict[str, Station]:
 def _comment(line: Line) -> str:
     """Return what a packet is told to be of: the number of the step, and what it says."""
     told = line.told[0] if line.told else line.transition
-    shown = "".join(c if c.isprintable() else " " for c in told[:_LONGEST_COMMENT])
-    return f"step {line.number}: {shown}"
+    return f"step {line.number}: {on_one_line(told[:_LONGEST_COMMENT])}"

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import BinaryIO, Final
 
+from penstock.clean_text import visible
+
 _SECTION: Final = 0x0A0D0D0A
 _INTERFACE: Final = 1
 _NAMES: Final = 4
@@ -79,7 +81,7 @@ class Capture:
 
 def _text(text: str) -> bytes:
     """Return a text as it stands in an option: whole characters, and no lone halves of such."""
-    return text.encode(errors="replace")[:_LONGEST_TEXT].decode(errors="ignore").replace("\0", "").encode()
+    return visible(text).encode()[:_LONGEST_TEXT].decode(errors="ignore").encode()
 
 
 def _padded(data: bytes) -> bytes:

@@ -4,9 +4,10 @@
     for taken in again.steps():
         taken.line, taken.sends, again.world
 
-A search is taken again in a world of its own, a proof in the lifted network that it was about; of a
-fuzzing run everything in process is, with what processes said put in (see `rootcause.recording`).
-The steps end where the run goes another way than the trace, and `remark` then says so in one sentence.
+Nothing that the trace names is run: what its controllers said is put in where they said it (see
+`rootcause.recording`).  With the user's consent they run: a search is taken again in a world of its own, a
+proof in the lifted network that it was about; of a fuzzing run everything in process is.  The steps end where
+the run goes another way than the trace, and `remark` then says so in one sentence.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from penstock.consent import Consent, runnable
 from penstock.errors import PenstockError
 from penstock.minimize.script import is_fuzzed, trace_file
 from penstock.openflow.messages import V13
-from penstock.rootcause.recording import recording_of
+from penstock.rootcause.recording import recording_again, recording_of
 from penstock.rootcause.rewinding import Rewind
-from penstock.scenario import scenario_of
 from penstock.trace import Line, Trace, read_trace
 from penstock.verify.abstract_switch import AbstractSwitch
 from penstock.world.network import ComponentRaised, GlobalState, Network
@@ -44,13 +45,17 @@ class Taken:
 class Retaking:
     """A trace on its way through a world once more."""
 
-    def __init__(self, file: Path, trace: Trace) -> None:
+    def __init__(self, file: Path, trace: Trace, consent: Consent | None = None) -> None:
         self.file = file
         self.trace = trace
         self.remark = ""
         """Why the steps ended before those of the trace, if they did."""
-        self._rewind = _rewind_of(trace, file) if is_fuzzed(trace) else None
-        self.world = self._rewind.world if self._rewind is not None else _world_of(trace, file)
+        self._rewind: Rewind | None = None
+        if consent is None:
+            self._rewind = Rewind(recording_of(trace))
+        elif is_fuzzed(trace):
+            self._rewind = _rewind_of(trace, file, consent)
+        self.world = _world_of(trace, file, consent) if self._rewind is None else self._rewind.world
 
     @property
     def network(self) -> Network:
@@ -104,31 +109,33 @@ class Retaking:
         )
 
 
-def retake(path: Path) -> Retaking:
-    """Return a trace, or that of a run's folder, ready to be taken again; this runs what it names."""
+def retake(path: Path, consent: Consent | None = None) -> Retaking:
+    """Return a trace, or that of a run's folder, to be taken again; with consent, what it names runs."""
     file = trace_file(path)
-    return Retaking(file, read_trace(file))
+    return Retaking(file, read_trace(file), consent)
 
 
-def _rewind_of(trace: Trace, file: Path) -> Rewind:
+def _rewind_of(trace: Trace, file: Path, consent: Consent) -> Rewind:
     """Return a fuzzing run to be taken again; controllers in process say themselves what they said."""
     has_words = any(line.wire is not None and line.version for line in trace.lines)
-    return Rewind(recording_of(trace, file.parent, speaking=not has_words))
+    recording = recording_of(trace) if has_words else recording_again(trace, file.parent, consent)
+    return Rewind(recording)
 
 
-def _world_of(trace: Trace, file: Path) -> World:
+def _world_of(trace: Trace, file: Path, consent: Consent | None) -> World:
     """Return the world in which a search or a proof begins."""
-    network, start = _beginning(trace, file)
+    assert consent is not None, "without it nothing is built that would run"
+    network, start = _beginning(trace, file.parent, consent)
     world = World(network)
     world.restore(start)
     return world
 
 
-def _beginning(trace: Trace, file: Path) -> tuple[Network, GlobalState]:
+def _beginning(trace: Trace, base: Path, consent: Consent) -> tuple[Network, GlobalState]:
     if "verify" in trace.details:
         from penstock.verify.replaying import lifted_again
 
-        model = lifted_again(trace, file.parent / trace.folder).model
+        model = lifted_again(trace, base, consent).model
         return model.network, model.start
-    built = scenario_of(trace.scenario, file.parent / trace.folder).build()
+    built = runnable(trace, base, consent).build()
     return built.network, built.start

@@ -27,6 +27,7 @@ from typing import Any, Final, NamedTuple, TextIO
 from urllib.parse import quote
 
 from penstock import __version__
+from penstock.clean_text import visible
 from penstock.controllers.origins import places_of
 from penstock.report.conclusion import UNKNOWN, Conclusion
 from penstock.report.export.violations import Source, Violated, from_here, violations_of
@@ -89,8 +90,8 @@ def write_sarif(sources: Sequence[Source], file: TextIO, held: Held = Held()) ->
 
 def _rule(name: str) -> dict[str, Any]:
     return {
-        "id": _shown(name),
-        "shortDescription": {"text": f"{_shown(name)} must hold in every ordering of events."},
+        "id": visible(name),
+        "shortDescription": {"text": f"{visible(name)} must hold in every ordering of events."},
         "defaultConfiguration": {"level": "error"},
     }
 
@@ -101,11 +102,11 @@ def _invocation(conclusion: Conclusion) -> dict[str, Any]:
     return {
         "executionSuccessful": True,
         "exitCode": conclusion.exit_status,
-        "exitCodeDescription": _shown(f"{conclusion.result}: {conclusion.told}"),
+        "exitCodeDescription": visible(f"{conclusion.result}: {conclusion.told}"),
         "toolExecutionNotifications": [
-            {"level": "warning", "message": {"text": _shown(reason)}} for reason in notes
+            {"level": "warning", "message": {"text": visible(reason)}} for reason in notes
         ]
-        + [{"level": "note", "message": {"text": _shown(step)}} for step in conclusion.next_steps],
+        + [{"level": "note", "message": {"text": visible(step)}} for step in conclusion.next_steps],
     }
 
 
@@ -120,11 +121,11 @@ def _not_broken(name: str, why: str, rule: int, held: Held) -> dict[str, Any]:
         kind, text = "open", UNKNOWN if known is None else f"{name} was not broken. {known.told}"
     place = None if held.about is None else next(_apps(held.about), _Place(held.about.shown))
     return {
-        "ruleId": _shown(name),
+        "ruleId": visible(name),
         "ruleIndex": rule,
         "kind": kind,
         "level": "none",
-        "message": {"text": _shown(text)},
+        "message": {"text": visible(text)},
         "locations": [] if place is None else [_location(place)],
     }
 
@@ -135,12 +136,12 @@ def _result(source: Source, violated: Violated, rule: int) -> dict[str, Any]:
         (digest_of(source.trace.scenario), violated.property, violated.message.partition(":")[0])
     )
     return {
-        "ruleId": _shown(violated.property),
+        "ruleId": visible(violated.property),
         "ruleIndex": rule,
         "kind": "fail",
         "level": "error",
         "message": {
-            "text": _shown("\n".join((violated.message or violated.property, *violated.cause()))),
+            "text": visible("\n".join((violated.message or violated.property, *violated.cause()))),
         },
         "locations": [_location(_culprit(source, violated) or trace)],
         "partialFingerprints": {
@@ -185,9 +186,9 @@ def _flow(violated: Violated, trace: str) -> Iterator[dict[str, Any]]:
 
 def _step_location(trace: str, number: int, node: str, text: str) -> dict[str, Any]:
     # The header is the first line of a trace, so the first step is on the second.
-    found = {**_location(_Place(trace, number + 1)), "message": {"text": _shown(text)}}
+    found = {**_location(_Place(trace, number + 1)), "message": {"text": visible(text)}}
     if node:
-        found["logicalLocations"] = [{"name": _shown(node), "kind": "object"}]
+        found["logicalLocations"] = [{"name": visible(node), "kind": "object"}]
     return found
 
 
@@ -251,14 +252,10 @@ def _file_of(app: str, folder: Path) -> Iterator[_Place]:
 def _line_of(path: Path, name: str) -> int | None:
     """Return the line on which a class of a file begins."""
     try:
-        if path.stat().st_size > LONGEST_SOURCE:
+        if not path.is_file() or path.stat().st_size > LONGEST_SOURCE:
             return None
         tree = ast.parse(path.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     named = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     return next((node.lineno for node in named), None)
-
-
-def _shown(text: str) -> str:
-    return text.encode(errors="replace").decode()

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TextIO
 
+from penstock.clean_text import on_one_line
+from penstock.errors import PenstockError
 from penstock.report.export.violations import source_of
 from penstock.report.retelling import stories_of
 from penstock.report.run_story import AnyLine
@@ -28,6 +30,8 @@ PARSER: Final = r"(?<host>\S+) (?<clock>\{.*\})\n(?<event>.*)"
 """What ShiViz reads the log by."""
 FUZZER: Final = "fuzzer"
 VERDICTS: Final = "verdicts"
+MOST_ENTRIES: Final = 5_000_000
+"""How many entries all clocks may have together: each step has one for all components it depends on."""
 
 _NO_HOST: Final = re.compile(r"[^\w.:#-]", re.ASCII)
 
@@ -75,6 +79,10 @@ class _Clocks:
     def __init__(self) -> None:
         self._hosts: dict[tuple[str, bool], str] = {}
         """What is called how in the log, components apart from all else."""
+        self._taken: set[str] = set()
+        self._alike: dict[str, int] = {}
+        """How many have been given each name, with a number behind it from the second on."""
+        self._room = MOST_ENTRIES
         self._last: dict[str, Clock] = {}
         self._at: dict[int, Clock] = {}
         self.latest: tuple[int, ...] = ()
@@ -89,6 +97,9 @@ class _Clocks:
                 if clock.get(other, 0) < time:
                     clock[other] = time
         clock[host] = clock.get(host, 0) + 1
+        self._room -= len(clock)
+        if self._room < 0:
+            raise PenstockError("The trace has too many components and steps for vector clocks: minimise it.")
         self._last[host] = self._at[number] = clock
         self.latest = (number,)
         return host, clock
@@ -98,13 +109,14 @@ class _Clocks:
         known = self._hosts.get((node, is_component))
         if known is None:
             wanted = known = _NO_HOST.sub("_", node)[:100] or "_"
-            taken = set(self._hosts.values())
-            number = 2
-            while known in taken:
-                known, number = f"{wanted}#{number}", number + 1
+            number = self._alike.get(wanted, 1)
+            while known in self._taken:
+                known, number = f"{wanted}#{number + 1}", number + 1
+            self._alike[wanted] = number
+            self._taken.add(known)
             self._hosts[node, is_component] = known
         return known
 
 
 def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)
+    return on_one_line(text)

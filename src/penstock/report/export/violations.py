@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from penstock.explain.explanation import Explanation
 from penstock.explain.of_trace import finding_cause
@@ -21,6 +22,9 @@ from penstock.report.past import what_led_to
 from penstock.report.run_story import Choice, tell_run
 from penstock.report.story import ending
 from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
+
+_MOST_LED_TO: Final = 100
+"""Of how many violations it is told what led to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +119,17 @@ def violations_of(trace: Trace) -> list[Violated]:
         if finding.verdict == "violated" and finding.persistent:
             alike.setdefault(_what(finding), []).append(finding)
     often = {_what(line): line.times for line in trace.findings if line.verdict == "repeated"}
-    for what, (first, *more) in alike.items():
+    for number, (what, (first, *more)) in enumerate(alike.items()):
         again = max(len(more), often.get(what, 1) - 1)
-        found.append(Violated(first.invariant, first.message, leading_to(trace, first), first.number, again))
+        # What led to each is looked for in the whole trace, which a stranger's may have any number of.
+        steps = leading_to(trace, first) if number < _MOST_LED_TO else _alone(trace, first)
+        found.append(Violated(first.invariant, first.message, steps, first.number, again))
     return found
+
+
+def _alone(trace: Trace, finding: FindingLine) -> Trace:
+    """Return a trace with no more than a finding."""
+    return replace(trace, lines=(), inputs=(), logs=(), findings=(finding,), verdict=None)
 
 
 def _what(finding: FindingLine) -> tuple[str, str]:

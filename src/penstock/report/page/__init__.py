@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import re
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Final
+
+from penstock.clean_text import json_text, visible
 
 SCRIPTS: Final = (
     "dom.js",
@@ -63,7 +64,7 @@ def render(document: Mapping[str, Any]) -> str:
     script = "\n".join(_part(name) for name in SCRIPTS)
     filled = {
         "policy": _policy(script, style, served=bool(document.get("served"))),
-        "title": html.escape(_writable(str(document["title"]))),
+        "title": html.escape(visible(str(document["title"]))),
         "style": style,
         "script": script,
         "document": _as_data(document),
@@ -76,14 +77,9 @@ def _part(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _writable(text: str) -> str:
-    """Return a text that can be written as UTF-8: a trace may have halves of characters."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def _as_data(document: Mapping[str, Any]) -> str:
     """Return JSON that cannot end the element that it stands in."""
-    return json.dumps(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return json_text(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _policy(script: str, style: str, *, served: bool) -> str:

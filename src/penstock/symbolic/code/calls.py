@@ -53,7 +53,7 @@ from penstock.symbolic.packets import frame_calls, native_headers
 from penstock.symbolic.run import Run, lose, unnoticed
 from penstock.symbolic.values import tables
 from penstock.symbolic.values.escapes import Unfollowed
-from penstock.symbolic.values.integers import Followed
+from penstock.symbolic.values.integers import Followed, SymBool
 from penstock.symbolic.values.parts import bears, concrete, holds
 
 _LIBRARIES: Final = (
@@ -115,15 +115,21 @@ _HIGHER: Final = frozenset(
     {
         *("filter", "map", "max", "min", "sorted", "reduce", "starmap", "groupby", "takewhile", "dropwhile"),
         *("filterfalse", "accumulate", "bisect", "bisect_left", "bisect_right", "insort", "insort_left"),
-        *("insort_right", "iter", "cmp_to_key"),
+        *("insort_right", "iter", "cmp_to_key", "zip"),
     }
 )
 """Those that call what they are given."""
 
+_BOUNDS_FROM: Final = 2
+"""Which arguments of the functions of `bisect` are places in the list."""
+
+_READ_BY_C: Final = frozenset({"reverse", "strict", "lo", "hi"})
+"""What arguments are called that are numbers or truth values to functions written in C."""
+
 _COUNTING: Final = frozenset(
     {
         *("islice", "repeat", "combinations", "combinations_with_replacement", "permutations", "product"),
-        *("deque", "tee", "batched", "insert", "pop", "rotate", "length_hint", "index"),
+        *("deque", "tee", "batched", "insert", "pop", "rotate", "length_hint", "index", "enumerate"),
     }
 )
 """Those that read a number as a size or a place."""
@@ -356,6 +362,8 @@ def _counting(function: Any, /, *arguments: Any, **named: Any) -> Any:
 
 
 def _settled(argument: Any) -> Any:
+    if isinstance(argument, SymBool):
+        return bool(argument)
     return subscripts.settled(argument) if isinstance(argument, Followed) else argument
 
 
@@ -395,6 +403,8 @@ def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call a function with concrete values, which is no loss; nor is what it makes of other objects."""
     if _depends(arguments, named):
         sinks.settle(function, arguments, named)
+        if sinks.is_read_back(function, named):
+            lose(function.__qualname__)
     with unnoticed():
         return function(*map(concrete, arguments), **{name: concrete(value) for name, value in named.items()})
 
@@ -434,8 +444,12 @@ def _given(argument: Any) -> Any:
 
 
 def _passed(function: Any, /, *arguments: Any, **named: Any) -> Any:
-    """Call a function that calls what it is given."""
-    return function(*map(_followed, arguments), **{name: _followed(value) for name, value in named.items()})
+    """Call a function that calls what it is given; where it begins and how it goes on is decided."""
+    first = _BOUNDS_FROM if function.__name__.startswith(("bisect", "insort")) else len(arguments)
+    given = (*map(_followed, arguments[:first]), *map(_settled, arguments[first:]))
+    return function(
+        *given, **{name: (_settled if name in _READ_BY_C else _followed)(named[name]) for name in named}
+    )
 
 
 def _followed(argument: Any) -> Any:

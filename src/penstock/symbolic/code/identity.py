@@ -7,12 +7,14 @@ other values are one object depends on how Python keeps them, so that is not fol
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Final
 
 from penstock.symbolic.run import Run, lose
 from penstock.symbolic.terms import truth
 from penstock.symbolic.values.integers import Followed, SymBool, SymInt, boolean, plain, term_of
 from penstock.symbolic.values.parts import bears, concrete, is_symbolic
+from penstock.symbolic.values.tables import Tabled
 
 _SMALL: Final = range(-5, 257)
 """The whole numbers of which Python keeps one object each."""
@@ -43,6 +45,24 @@ def itself(value: Any) -> Any:
     if Run.current is not None and is_symbolic(value):
         lose("is")
     return value
+
+
+_MOST_NUMBERS: Final = 64
+"""How many numbers are told apart that a method gives to Python itself."""
+
+
+def returned(value: Any) -> Any:
+    """Return what a method such as `__len__` gives to Python itself, which sees the number alone."""
+    if Run.current is None or not is_symbolic(value):
+        return value
+    if isinstance(value, SymBool):
+        return bool(value)
+    if isinstance(value, Tabled):
+        return operator.index(value)
+    if isinstance(value, SymInt) and value.term.high - value.term.low < _MOST_NUMBERS:
+        return next(n for n in range(value.term.low, value.term.high + 1) if value == n)
+    lose("number for Python itself")
+    return concrete(value)
 
 
 def subject(value: Any) -> Any:

@@ -73,6 +73,15 @@ def key_of(code: CodeType) -> Key:
     return code.co_qualname, code.co_firstlineno, min(columns, default=0)
 
 
+_OF_REWRITTEN: Final[dict[CodeType, Key]] = {}
+"""What functions were known by before they were rewritten, by their new code."""
+
+
+def identity_of(code: CodeType) -> Key:
+    """Return what a function is known by, which is the same before and after it is rewritten."""
+    return _OF_REWRITTEN.get(code) or key_of(code)
+
+
 def follow_program(modules: Iterable[ModuleType]) -> None:
     """Have an os-ken program followed: its own modules, and the libraries that look at packets for it."""
     own = [module for module in modules if not module.__name__.startswith("os_ken.") or _is_app(module)]
@@ -118,6 +127,7 @@ def rewritten_functions(module: ModuleType) -> dict[Key, CodeType]:
             found.update(
                 (key, code) for key, code in zip(keys, after[name], strict=True) if keys.count(key) == 1
             )
+    _OF_REWRITTEN.update((code, key) for key, code in found.items())
     return found
 
 

@@ -19,6 +19,7 @@ it gets back:
     a.b = c         __penstock_into__(a).b = c
     match a:        match __penstock_subject__(a):
     eval(a)         eval(__penstock_code__(a, "eval"))
+    return a        return __penstock_returned__(a)   in `__len__`, `__bool__` and their like
 
 While no run is going on, a hook gives back the very object it got (`set`, `dict` and the plain text
 for the last four), so the program does what it did before, in the same order, with every operand
@@ -50,6 +51,7 @@ DICT: Final = "__penstock_dict__"
 PAIRS: Final = "__penstock_pairs__"
 JOIN: Final = "__penstock_join__"
 VALUE: Final = "__penstock_value__"
+TO_FORMAT: Final = "__penstock_to_format__"
 ADDRESS: Final = "__penstock_address__"
 OPERAND: Final = "__penstock_operand__"
 IS: Final = "__penstock_is__"
@@ -59,6 +61,7 @@ INTO: Final = "__penstock_into__"
 SUBJECT: Final = "__penstock_subject__"
 CODE: Final = "__penstock_code__"
 SCOPE: Final = "__penstock_scope__"
+RETURNED: Final = "__penstock_returned__"
 
 FOLLOWED: Final[dict[int, CodeType]] = {}
 """The code that was rewritten, by identity."""
@@ -76,6 +79,9 @@ ADDRESS_ATTRIBUTES: Final = frozenset({"packed", "words", "exploded", "compresse
 
 _CALLS_LEFT_ALONE: Final = frozenset({"super", "locals", "globals", "vars", "dir"})
 _RUN_TEXT: Final = frozenset({"eval", "exec"})
+_FOR_PYTHON: Final = frozenset({"__len__", "__length_hint__", "__bool__", "__index__", "__int__"})
+"""Methods from which Python itself takes a number, and nothing that depends on the inputs."""
+
 _SET_OPERATORS: Final = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
 
 
@@ -129,6 +135,7 @@ def hooks() -> Mapping[str, Callable[..., Any]]:
         SUBJECT: identity.subject,
         CODE: evaluation.code,
         SCOPE: evaluation.scope,
+        RETURNED: identity.returned,
         ITEM: subscripts.indexed,
         IN: membership.searched,
         CALL: calls.called,
@@ -140,12 +147,16 @@ def hooks() -> Mapping[str, Callable[..., Any]]:
         PAIRS: displays.pairs,
         JOIN: formatting.joined,
         VALUE: formatting.interpolated,
+        TO_FORMAT: formatting.to_format,
         ADDRESS: addresses.opened,
     }
 
 
 class _Rewriter(ast.NodeTransformer):
     """Puts the hooks in; every expression is visited once, from the inside out."""
+
+    _told_to_python = False
+    """Whether what is returned goes to Python itself, and not to whoever called."""
 
     # Where values are looked up.
 
@@ -264,11 +275,12 @@ class _Rewriter(ast.NodeTransformer):
         """Return one value of a text; what is to be made of it first (`!r`) is left to its hook."""
         value: ast.expr = self.visit(node.value)
         conversion = [] if node.conversion < 0 else [_constant(chr(node.conversion), node.value)]
-        node.value = _call(VALUE, [value, *conversion], value)
-        node.conversion = -1
-        if isinstance(node.format_spec, ast.JoinedStr) and not all(
+        varies = isinstance(node.format_spec, ast.JoinedStr) and not all(
             map(_is_constant, node.format_spec.values)
-        ):
+        )
+        node.value = _call(TO_FORMAT if varies else VALUE, [value, *conversion], value)
+        node.conversion = -1
+        if varies and node.format_spec is not None:
             spec: ast.expr = self.visit(node.format_spec)
             if not isinstance(spec, ast.JoinedStr):
                 # The grammar wants a text here; one of a single part stays that part.
@@ -297,7 +309,15 @@ class _Rewriter(ast.NodeTransformer):
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)
+        outer, self._told_to_python = self._told_to_python, node.name in _FOR_PYTHON
         node.body = [self.visit(statement) for statement in node.body]
+        self._told_to_python = outer
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        self.generic_visit(node)
+        if self._told_to_python and node.value is not None and not _is_constant(node.value):
+            node.value = _hooked(RETURNED, node.value)
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.match_case:

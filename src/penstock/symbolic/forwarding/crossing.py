@@ -6,8 +6,10 @@ branch is given up as soon as no packet is left on it.
 
 The rest follows the pipeline action by action.  Three things are said too generously, never too
 narrowly.  A select group's choice may be any of its live buckets.  What lies below an MPLS label
-is unknown.  And where a switch might find a packet hopeless and then send nothing of it at all,
-what was sent before is still reported; all that leaves the switch then counts as not exact.
+is unknown.  And where a switch might send nothing of a packet at all, because of its MPLS labels or
+because it might be over a budget (`world.switch.budgets`), what was sent before is still reported; all
+that leaves the switch then counts as not exact.  What may be over is told by what all packets of the
+class cost together.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ from penstock.symbolic.forwarding.matching import MPLS, UNKNOWN, Header, Verdict
 from penstock.symbolic.forwarding.transit import Packet, arriving, rewritten
 from penstock.symbolic.terms import FALSE, Term, bit_and, bit_or, const, lt
 from penstock.world.component import Endpoint
-from penstock.world.switch import FlowEntry, FlowTable, Switch, SwitchState, rewriting
+from penstock.world.switch import FlowEntry, FlowTable, Switch, SwitchState, budgets, rewriting
 from penstock.world.switch.flow_table import EMPTY_TABLE
 from penstock.world.switch.groups import choose_buckets, live_buckets, spreads
 from penstock.world.switch.headers import NOT_ETHERNET_II
 from penstock.world.switch.packet_ins import NO_COOKIE
-from penstock.world.switch.pipeline import DEEPEST, DROP_FRAGMENTS, SPANNING_TREE, in_order
+from penstock.world.switch.pipeline import DROP_FRAGMENTS, SPANNING_TREE, in_order
 from penstock.world.switch.turn import Turn
 
 Feasible = Callable[[tuple[Term, ...]], bool]
@@ -166,6 +168,7 @@ class Crossing:
         self._allowance = allowance
         self._turn = Turn(site.switch.chassis, site.state)
         self._hopeless = False
+        self._resubmits = self._buckets = 0
         self._leaving: list[Leaving] = []
         self._handed_over: list[HandedOver] = []
         self.exits: list[Exit] = []
@@ -227,7 +230,8 @@ class Crossing:
                 one, table = open_ways.pop()
                 if table < 0:
                     done.append(replace(one, table=0, entry=begun.entry))
-                elif (some := self._met(one)) is not None:
+                elif (some := self._met(one)) is not None and self._is_within_depth(some):
+                    self._spend_resubmit()
                     open_ways += self._look_up(some, table)
         return done
 
@@ -354,13 +358,28 @@ class Crossing:
 
     def _start_over(self, way: _Way) -> list[_Way]:
         """Send packets through the tables from the first, and go on where they were."""
-        if way.depth >= DEEPEST:
-            self._hopeless = True
+        if not self._is_within_depth(way):
             return []
+        self._spend_resubmit()
         done = self._enter_tables(replace(way, depth=way.depth + 1))
         return [
             replace(one, depth=way.depth, table=way.table, entry=way.entry, afresh=way.afresh) for one in done
         ]
+
+    def _is_within_depth(self, way: _Way) -> bool:
+        """Tell whether packets may enter a table or group from here; if not, nothing is sent of them."""
+        self._hopeless = (
+            self._hopeless or way.depth >= budgets.DEPTH.most or self._sent >= budgets.COPIES.most
+        )
+        return way.depth < budgets.DEPTH.most
+
+    @property
+    def _sent(self) -> int:
+        return len(self._leaving) + len(self._handed_over) + len(self.exits)
+
+    def _spend_resubmit(self) -> None:
+        self._resubmits += 1
+        self._hopeless = self._hopeless or self._resubmits > budgets.RESUBMITS.most
 
     def _reason_to_send(self, way: _Way) -> PacketInReason:
         missed = way.entry is not None and way.entry.is_table_miss and way.by_rule and not way.afresh
@@ -369,10 +388,9 @@ class Crossing:
     # Groups.
 
     def _group(self, way: _Way, group_id: int) -> list[_Way]:
-        group = self._state.groups.get(group_id)
-        if way.depth >= DEEPEST:
-            self._hopeless = True
+        if not self._is_within_depth(way):
             return []
+        group = self._state.groups.get(group_id)
         if group is None:
             return [replace(way, cut=True)]
         if group.type != GroupType.SELECT:
@@ -390,6 +408,8 @@ class Crossing:
     def _through_buckets(self, way: _Way, buckets: list[Bucket], sure: bool = True) -> _Way:
         """Send a copy of the packets through each bucket, and return where they themselves go on."""
         for bucket in buckets:
+            self._buckets += 1
+            self._hopeless = self._hopeless or self._buckets > budgets.BUCKETS.most
             copy = replace(way, exact=way.exact and sure, depth=way.depth + 1, by_rule=False)
             for done in self._apply(copy, tuple(in_order(list(bucket.actions)))):
                 self.copies.append(done.given)

@@ -167,27 +167,27 @@ class Tabled(Symbolic):
         return self.entries_[self.at_]
 
     def __getattr__(self, name: str) -> Any:
-        return _mapped(getattr, self, name)
+        return _told(getattr, self, name)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the result."""
-        return _mapped(_call, self, arguments, named)
+        return _told(_call, self, arguments, named)
 
     def __bool__(self) -> bool:
         truth = [bool(entry) for entry in self.entries_]
         return decide(_condition(self.input_, truth), truth[self.at_])
 
     def __len__(self) -> int:
-        return _settled(_mapped(len, self))
+        return _settled(_told(len, self))
 
     def __iter__(self) -> Iterator[Any]:
-        items = _mapped(tuple, self)
+        items = _told(tuple, self)
         if not isinstance(items, Tabled):
             return iter(items)
-        return iter([_mapped(operator.getitem, items, at) for at in range(_settled(_mapped(len, items)))])
+        return iter([_told(operator.getitem, items, at) for at in range(_settled(_told(len, items)))])
 
     def __contains__(self, item: Any) -> bool:
-        return bool(_mapped(operator.contains, self, item))
+        return bool(_told(operator.contains, self, item))
 
     def __int__(self) -> int:
         lose("int")
@@ -231,7 +231,7 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     operation = getattr(operator, name)
 
     def method(self: Any, other: Any) -> Any:
-        return _mapped(operation, self, other)
+        return _told(operation, self, other)
 
     return method
 
@@ -240,14 +240,14 @@ def _swapped(name: str) -> Callable[[Any, Any], Any]:
     operation = getattr(operator, name)
 
     def method(self: Any, other: Any) -> Any:
-        return _mapped(operation, other, self)
+        return _told(operation, other, self)
 
     return method
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
     operation = getattr(operator, name, None) or {"__round__": round}[name]
-    return lambda self, *more: _mapped(operation, self, *more)
+    return lambda self, *more: _told(operation, self, *more)
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem"):
@@ -291,6 +291,17 @@ def tabulated(function: Callable[..., Any], *arguments: Any, **named: Any) -> An
     if run is None or not is_pure(function):
         raise Unfollowed
     return _mapped(_call, function, arguments, named)
+
+
+def _told(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a program gets that does something with a table; where there is no term, that is lost."""
+    from penstock.symbolic.values.parts import concrete
+
+    try:
+        return _mapped(function, *arguments)
+    except Unfollowed:
+        lose(getattr(function, "__name__", "table"))
+        return function(*map(concrete, arguments))
 
 
 def _mapped(function: Callable[..., Any], *arguments: Any) -> Any:

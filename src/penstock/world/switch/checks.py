@@ -47,9 +47,10 @@ from penstock.openflow.fields import (
     VID_PRESENT,
     Field,
 )
-from penstock.openflow.match import Match
+from penstock.openflow.match import Match, value_text
 from penstock.openflow.messages import MAX_METER, V10, PortNo
 from penstock.openflow.refusals import Refusal, Refused
+from penstock.world.switch.budgets import MOST_ACTIONS
 from penstock.world.switch.headers import ETH_RARP, VLAN_TYPES
 from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import MOST_TABLES
@@ -73,21 +74,22 @@ def check_match(match: Match, version: int) -> None:
             raise Refused(Refusal.MATCH_BAD_FIELD, f"{field.name} cannot be matched on")
         if version != V10 and (term.value > field.full or term.mask > field.full):
             raise Refused(Refusal.MATCH_BAD_VALUE, f"{term.value:#x} is too large for {field.name}")
-        if version != V10 and not _allowed(field, match):
-            raise Refused(Refusal.MATCH_BAD_PREREQ, f"{field.name} lacks what it depends on")
+        if version != V10 and (lacking := _lacking(field, match)):
+            raise Refused(Refusal.MATCH_BAD_PREREQ, f"{field.name} needs {lacking} in the match")
 
 
-def _allowed(field: Field, match: Match) -> bool:
+def _lacking(field: Field, match: Match) -> str:
+    """Return the first prerequisite of a field that a match does not have, as it would be written."""
     for needed, values in field.needs:
         term = match.get(needed)
-        if term is None:
-            return False
         if needed == "vlan_vid":
-            if not term.value & term.mask & VID_PRESENT:
-                return False
-        elif values and (term.mask != BY_NAME[needed].full or not _suffices(term.value, values)):
-            return False
-    return True
+            if term is None or not term.value & term.mask & VID_PRESENT:
+                return "a vlan_vid"
+        elif term is None or (
+            values and (term.mask != BY_NAME[needed].full or not _suffices(term.value, values))
+        ):
+            return " or ".join(f"{needed}={value_text(BY_NAME[needed], value)}" for value in values) or needed
+    return ""
 
 
 def _suffices(value: int, values: tuple[int, ...]) -> bool:
@@ -152,7 +154,9 @@ def check_actions(turn: Turn, actions: tuple[Action, ...], match: Match) -> None
 
 
 def check_action_forms(actions: tuple[Action, ...]) -> None:
-    """Refuse actions that are wrong in themselves, whatever the packet."""
+    """Refuse actions that are wrong in themselves, whatever the packet, or more than fit into a message."""
+    if len(actions) > MOST_ACTIONS:
+        raise Refused(Refusal.ACTION_TOO_MANY, f"a list has at most {MOST_ACTIONS} actions")
     for action in actions:
         match action:
             case ExperimenterAction(vendor, _):

@@ -79,13 +79,14 @@ def handle(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
     try:
         _dispatch(turn, controller, message)
     except Refused as refused:
-        refuse(turn, controller, refused.refusal, message)
+        refuse(turn, controller, refused, message)
 
 
-def refuse(turn: Turn, controller: str, refusal: Refusal, message: OpenFlowMessage) -> None:
+def refuse(turn: Turn, controller: str, refused: Refused, message: OpenFlowMessage) -> None:
     """Answer a message with an error that quotes it (specification 1.3 §7.4.4)."""
-    kind, code = refusal.code(turn.version)
-    turn.note("refused", refusal.name.lower().replace("_", "-"), type(message).__name__)
+    kind, code = refused.refusal.code(turn.version)
+    reason = (refused.reason,) if refused.reason else ()
+    turn.note("refused", refused.refusal.title, type(message).__name__, *reason)
     turn.reply(controller, Error(kind, code, quotation(message, turn.version), xid=message.xid))
 
 
@@ -167,7 +168,7 @@ def _set_session(turn: Turn, controller: str, session: Session) -> None:
 def _hello(turn: Turn, controller: str, session: Session, message: Hello) -> None:
     """Agree on the version, or give the session up."""
     if not message.offers(turn.version):
-        turn.note("refused", "hello-incompatible", type(message).__name__)
+        turn.note("refused", Refusal.HELLO_INCOMPATIBLE.title, type(message).__name__)
         kind, code = Refusal.HELLO_INCOMPATIBLE.code(turn.version)
         # The one error whose data is a text (1.3 §7.4.4).
         told = f"We support version {turn.version:#04x}, you do not."

@@ -4,7 +4,7 @@ A packet is dropped *on purpose* if whoever wrote the rules (or the packet-out) 
 that it meets has no output and changes nothing, its action set was cleared, a group has no buckets, a
 meter's band drops it.  It is *lost* if a table has no entry for it, or if it was to be output and could not
 be: by the port that it came in by, a port that is not there, is down or does not forward, a group without a
-live bucket.
+live bucket, or because that took more than a switch spends on a packet (`world.switch.budgets`).
 
 Searches (`properties.black_holes`) read it off the reasons that the switch gives; the forwarding model
 (`forwarding.crossing`) gives the same reasons for classes of packets.
@@ -45,7 +45,7 @@ ONLY_CHANGED: Final = "its actions change it, and none outputs it"
 NO_OTHER_PORT: Final = "there is no port to flood it to but the one that it came in by"
 NO_TIME_TO_LIVE: Final = "its time to live has run out"
 NO_CONTROLLER: Final = "no controller takes it"
-HOPELESS: Final = "it goes round in circles, into too many buckets, or needs too many MPLS labels"
+TOO_MANY_LABELS: Final = "it needs more MPLS labels than a switch can see"
 
 _NO_BUCKETS: Final = " has no bucket"
 _EXCEEDS: Final = "it exceeds the rate "

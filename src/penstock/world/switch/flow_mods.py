@@ -6,7 +6,7 @@ modify changes instructions and keeps counters and timeouts, delete may filter b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from penstock.openflow.actions import (
@@ -32,7 +32,7 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.switch.checks import check_forms, check_instructions, check_match, check_references
-from penstock.world.switch.flow_table import FlowEntry
+from penstock.world.switch.flow_table import FlowEntry, FlowTable
 from penstock.world.switch.state import OWN_TABLE, Usage
 from penstock.world.switch.turn import Turn, outputs_to
 
@@ -126,16 +126,21 @@ def selected(turn: Turn, message: FlowMod) -> Iterator[tuple[int, FlowEntry]]:
     strict = message.command in (FlowCommand.MODIFY_STRICT, FlowCommand.DELETE_STRICT)
     filtered = message.command in _DELETES
     for table in _tables(turn, message):
-        for entry in turn.table(table):
-            same = (entry.priority, entry.match) == (message.priority, message.match)
-            if not (same if strict else entry.match.within(message.match)):
-                continue
+        for entry in _matching(turn.table(table), message, strict=strict):
             if (entry.cookie ^ message.cookie) & message.cookie_mask:
                 continue
             group = message.out_group if filtered else ANY_GROUP
             port = message.out_port if filtered else PortNo.ANY
             if outputs_to(entry, port, group):
                 yield table, entry
+
+
+def _matching(table: FlowTable, message: FlowMod, *, strict: bool) -> Iterable[FlowEntry]:
+    """Return the entries of a table that a message's match picks, or, if `strict`, the very one."""
+    if strict:
+        same = table.find(message.priority, message.match)
+        return () if same is None else (same,)
+    return (entry for entry in table if entry.match.within(message.match))
 
 
 def _add(turn: Turn, message: FlowMod) -> None:
@@ -148,7 +153,7 @@ def _add(turn: Turn, message: FlowMod) -> None:
         if message.flags & _CHECK_OVERLAP and table.overlapping(message.priority, message.match):
             raise Refused(Refusal.FLOW_OVERLAP, "another entry of this priority overlaps")
         size = turn.table_size
-        if size is not None and len(table) >= size:
+        if len(table) >= size:
             raise Refused(Refusal.FLOW_TABLE_FULL, f"table {number} holds {size} entries")
     entry = FlowEntry(
         priority=message.priority,

@@ -1,12 +1,13 @@
-"""Changing groups and meters."""
+"""Changing groups and meters.
+
+Groups may lead back to themselves, as in Open vSwitch (specification 1.3 §6.5 lets a switch refuse that);
+packets that go round in them are over a budget.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
-from penstock.openflow.actions import Group
 from penstock.openflow.messages import (
     ALL_GROUPS,
     ALL_METERS,
@@ -22,6 +23,7 @@ from penstock.openflow.messages import (
     PortNo,
 )
 from penstock.openflow.refusals import Refusal, Refused
+from penstock.world.switch.budgets import MOST_BANDS, MOST_METERS
 from penstock.world.switch.checks import check_action_forms
 from penstock.world.switch.flow_mods import remove_users_of_group, remove_users_of_meter
 from penstock.world.switch.meters import KBPS, PKTPS, BandType
@@ -30,8 +32,6 @@ from penstock.world.switch.turn import Turn
 
 _BAND_TYPES = frozenset(BandType)
 _METER_FLAGS = 0b1111
-MOST_BANDS: Final = 8
-MOST_METERS: Final = 1 << 18
 
 
 def apply_group_mod(turn: Turn, message: GroupMod) -> None:
@@ -75,7 +75,9 @@ def _check_bucket(kind: int, bucket: Bucket) -> None:
 def _add_group(turn: Turn, message: GroupMod) -> None:
     if message.group_id in turn.state.groups:
         raise Refused(Refusal.GROUP_EXISTS, f"group {message.group_id} exists")
-    _check_contents(turn, message)
+    _check_number(message)
+    if len(turn.state.groups) >= turn.options.groups:
+        raise Refused(Refusal.GROUP_OUT_OF_GROUPS, f"the switch holds {turn.options.groups} groups")
     entry = GroupEntry(message.type, message.buckets, turn.state.now)
     turn.change(groups=turn.state.groups.set(message.group_id, entry))
     turn.note("group-added", message.group_id)
@@ -85,41 +87,16 @@ def _modify_group(turn: Turn, message: GroupMod) -> None:
     old = turn.state.groups.get(message.group_id)
     if old is None:
         raise Refused(Refusal.GROUP_UNKNOWN, f"there is no group {message.group_id}")
-    _check_contents(turn, message)
+    _check_number(message)
     entry = GroupEntry(message.type, message.buckets, old.created)
     turn.change(groups=turn.state.groups.set(message.group_id, entry))
     _forget_counters(turn, message.group_id)
     turn.note("group-modified", message.group_id)
 
 
-def _check_contents(turn: Turn, message: GroupMod) -> None:
+def _check_number(message: GroupMod) -> None:
     if message.group_id > MAX_GROUP:
         raise Refused(Refusal.GROUP_INVALID, f"{message.group_id:#x} is no group's number")
-    for bucket in message.buckets:
-        for group_id in _named(bucket):
-            if _reaches(turn, group_id, message.group_id):
-                raise Refused(Refusal.GROUP_LOOP, f"group {message.group_id} would lead back to itself")
-
-
-def _named(bucket: Bucket) -> Iterator[int]:
-    for action in bucket.actions:
-        if isinstance(action, Group):
-            yield action.group_id
-
-
-def _reaches(turn: Turn, start: int, goal: int) -> bool:
-    """Tell whether a chain of groups leads from one to another."""
-    seen: set[int] = set()
-    waiting = [start]
-    while waiting:
-        group_id = waiting.pop()
-        if group_id == goal:
-            return True
-        entry = turn.state.groups.get(group_id)
-        if group_id not in seen and entry is not None:
-            seen.add(group_id)
-            waiting.extend(inner for bucket in entry.buckets for inner in _named(bucket))
-    return False
 
 
 def _delete_groups(turn: Turn, group_id: int) -> None:
@@ -189,6 +166,8 @@ def _check_meter(turn: Turn, message: MeterMod) -> None:
     exists = message.meter_id in turn.state.meters
     if message.command == MeterCommand.ADD and exists:
         raise Refused(Refusal.METER_EXISTS, f"meter {message.meter_id} exists")
+    if message.command == MeterCommand.ADD and len(turn.state.meters) >= MOST_METERS:
+        raise Refused(Refusal.METER_OUT_OF_METERS, f"the switch holds {MOST_METERS} meters")
     if message.command == MeterCommand.MODIFY and not exists:
         raise Refused(Refusal.METER_UNKNOWN_METER, f"there is no meter {message.meter_id}")
     if not message.flags & (KBPS | PKTPS):

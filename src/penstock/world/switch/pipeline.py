@@ -7,13 +7,14 @@ Where the specification is silent this follows Open vSwitch.  Counters add the s
 when it came in, unless it had to be looked at afresh on the way (below a popped MPLS label, or to
 be spread over a select group); meters measure the bytes as they were last written, for a wire, a
 controller or a bucket.  What the action set sends is ascribed to the entry of table 0.  A
-packet that would need more MPLS labels than a switch can see is not forwarded at all.
+packet that would need more MPLS labels than a switch can see is not forwarded at all, nor is one
+that is over a budget (`budgets`), which is looked at where a table or a group is entered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from penstock.openflow.actions import (
@@ -55,7 +56,7 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal, Refused
 from penstock.world.frame import Frame
-from penstock.world.switch import drops
+from penstock.world.switch import budgets, drops
 from penstock.world.switch.flow_table import FlowEntry
 from penstock.world.switch.groups import choose_buckets, spreads
 from penstock.world.switch.headers import NOT_ETHERNET_II, TRANSPORT_PORTS
@@ -71,9 +72,6 @@ MATCH_FRAGMENTS: Final = 3
 SHORTEST_FRAME: Final = 14
 SPANNING_TREE: Final = 0x0180C2000000
 """Where bridges send what they tell each other."""
-
-DEEPEST: Final = 64
-"""How many groups deep, or times back to table 0, a packet may go; beyond that it is not forwarded."""
 
 _METERED: Final = ("meter_usage", "band_usage", "bucket_levels", "overrun")
 _COUNTERS: Final = ("rule_usage", "table_usage", "group_usage", "bucket_usage", *_METERED)
@@ -101,19 +99,23 @@ CHOSEN: Final = "chosen"
 SPREAD: Final = "spread"
 """The kind of the event that a packet went to one of a group's buckets, the switch's own choice."""
 
-MOST_BUCKETS: Final = 16_384
-"""How many buckets one packet may go through; groups of groups could ask for any number."""
-
 SHORTEST: Final = 14
 """The length of an Ethernet header, below which nothing is a frame."""
 
 
 class _NotForwarded(Exception):
-    """The packet cannot be processed; nothing at all is sent."""
+    """The packet cannot be processed, for a reason; nothing at all is sent."""
 
 
 class _TooManyLabels(_NotForwarded):
     """The packet would get more MPLS labels than a switch sees; a group's other buckets still act."""
+
+    def __init__(self) -> None:
+        super().__init__(drops.TOO_MANY_LABELS)
+
+
+class _Ended(Exception):
+    """Nothing more is done for the packet, or for a group's copy; what was sent is sent."""
 
 
 class _Lost(Exception):
@@ -122,6 +124,15 @@ class _Lost(Exception):
 
 class _Cut(Exception):
     """The rest of this list of actions, and of its rule, is not carried out."""
+
+
+class _Spent:
+    """What was spent on a packet and its copies together, to be held against `budgets`."""
+
+    __slots__ = ("buckets", "resubmits", "sent_before")
+
+    def __init__(self) -> None:
+        self.buckets = self.resubmits = self.sent_before = 0
 
 
 @dataclass(slots=True)
@@ -143,12 +154,31 @@ class _Journey:
     written: int = 0
     """The packet's size when its bytes were last written: what a meter measures."""
     depth: int = 0
-    buckets_left: list[int] = field(default_factory=lambda: [MOST_BUCKETS])
-    """How many buckets may still be run, for the packet and its copies together."""
+    spent: _Spent = field(default_factory=_Spent)
     in_vain: list[str] = field(default_factory=list)
     """Why what was to send the packet on did not, for the packet and its copies together."""
     changed: bool = False
     """Whether an action of the last table's entry wrote to the packet."""
+
+    def branch(self, packet: Packet) -> _Journey:
+        """Return where a copy of the packet stands in a bucket; spelt out, since `replace` is slow."""
+        return _Journey(
+            packet,
+            self.size,
+            self.entry,
+            self.table,
+            self.action_set,
+            by_rule=False,
+            afresh=self.afresh,
+            looks=self.looks,
+            spread=self.spread,
+            dropped=self.dropped,
+            written=self.written,
+            depth=self.depth + 1,
+            spent=self.spent,
+            in_vain=self.in_vain,
+            changed=self.changed,
+        )
 
 
 def _look_afresh(turn: Turn, journey: _Journey) -> None:
@@ -170,7 +200,7 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
     if not status.usable:
         turn.note("dropped", frame.tag, in_port, "the port is down")
         return
-    turn.count_port(in_port, rx_packets=1, rx_bytes=len(frame.data))
+    turn.count_received(in_port, len(frame.data))
     journey = _Journey(Packet.of(frame, in_port), len(frame.data), written=len(frame.data))
     if _does_not_receive(status, journey.packet):
         if _is_dropped_fragment(turn, journey.packet):
@@ -181,8 +211,8 @@ def receive(turn: Turn, in_port: int, frame: Frame) -> None:
         return
     try:
         _finish(turn, journey, lambda: _enter_tables(turn, journey))
-    except _NotForwarded:
-        turn.note("dropped", frame.tag, in_port, drops.HOPELESS)
+    except _NotForwarded as reason:
+        turn.note("dropped", frame.tag, in_port, str(reason))
 
 
 def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]) -> None:
@@ -202,9 +232,10 @@ def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]
     counted = {name: getattr(turn.state, name) for name in _COUNTERS}
     try:
         _finish(turn, journey, lambda: _perform(turn, journey, actions))
-    except _NotForwarded:
+    except _NotForwarded as reason:
         turn.change(**counted)
-        raise Refused(Refusal.FLOW_UNKNOWN, "the packet cannot be processed") from None
+        turn.note("dropped", frame.tag, in_port, str(reason))
+        raise Refused(Refusal.FLOW_UNKNOWN, str(reason)) from None
 
 
 def resend(turn: Turn, kept: Buffered) -> None:
@@ -214,8 +245,8 @@ def resend(turn: Turn, kept: Buffered) -> None:
     )
     try:
         _finish(turn, journey, lambda: _enter_tables(turn, journey))
-    except _NotForwarded:
-        turn.note("dropped", kept.frame.tag, kept.in_port, drops.HOPELESS)
+    except _NotForwarded as reason:
+        turn.note("dropped", kept.frame.tag, kept.in_port, str(reason))
 
 
 def _does_not_receive(status: PortStatus, packet: Packet) -> bool:
@@ -229,7 +260,7 @@ def _does_not_receive(status: PortStatus, packet: Packet) -> bool:
 
 def _finish(turn: Turn, journey: _Journey, work: Callable[[], None]) -> None:
     """Do a packet's work, then its action set; what fails half-way sends nothing."""
-    before = len(turn.sends)
+    before = journey.spent.sent_before = len(turn.sends)
     untouched = {name: getattr(turn.state, name) for name in ("port_usage", *_METERED)}
     try:
         work()
@@ -238,7 +269,7 @@ def _finish(turn: Turn, journey: _Journey, work: Callable[[], None]) -> None:
         del turn.sends[before:]
         turn.change(**untouched)
         raise
-    except _Lost:
+    except (_Lost, _Ended):
         pass
     why = drops.together(journey.in_vain) if journey.dropped is None else str(journey.dropped)
     if len(turn.sends) == before:
@@ -253,8 +284,26 @@ def _enter_tables(turn: Turn, journey: _Journey) -> None:
     table = _look_up(turn, journey, 0)
     first = journey.entry
     while table >= 0:
+        _spend_resubmit(turn, journey)
         table = _look_up(turn, journey, table)
     journey.table, journey.entry = 0, first
+
+
+def _keep_to_budgets(turn: Turn, journey: _Journey) -> None:
+    """Give a packet up that is over a budget, at the door of a table or group as Open vSwitch does."""
+    if journey.depth >= budgets.DEPTH.most:
+        raise _NotForwarded(budgets.DEPTH)
+    if journey.spent.resubmits >= budgets.RESUBMITS.most:
+        raise _NotForwarded(budgets.RESUBMITS)
+    if len(turn.sends) - journey.spent.sent_before >= budgets.COPIES.most:
+        journey.in_vain.append(str(budgets.COPIES))
+        raise _Ended
+
+
+def _spend_resubmit(turn: Turn, journey: _Journey) -> None:
+    """Pay for one more look-up."""
+    _keep_to_budgets(turn, journey)
+    journey.spent.resubmits += 1
 
 
 def _is_dropped_fragment(turn: Turn, packet: Packet) -> bool:
@@ -349,6 +398,8 @@ def _meter(turn: Turn, journey: _Journey, meter: int) -> None:
 
 def in_order(action_set: list[Action]) -> list[Action]:
     """Return an action set as the list it acts as; without an output or group it does nothing."""
+    if len(action_set) == 1:
+        return action_set if isinstance(action_set[0], Group | Output) else []
     groups = [action for action in action_set if isinstance(action, Group)]
     outputs = [action for action in action_set if isinstance(action, Output)]
     if not groups and not outputs:
@@ -493,8 +544,7 @@ def _emit_by_action(turn: Turn, journey: _Journey, port: int) -> None:
 
 def _start_over(turn: Turn, journey: _Journey) -> None:
     """Send a packet through the tables from the first, and go on where it was."""
-    if journey.depth >= DEEPEST:
-        raise _NotForwarded
+    _spend_resubmit(turn, journey)
     here = journey.table, journey.entry, journey.afresh
     journey.depth += 1
     _enter_tables(turn, journey)
@@ -541,15 +591,14 @@ def _emit(turn: Turn, journey: _Journey, port: int) -> str:
         return drops.port_down(port)
     if len(packet.data) < SHORTEST_FRAME:
         return "it is too short for a frame"
-    turn.count_port(port, tx_packets=1, tx_bytes=len(packet.data))
+    turn.count_sent(port, len(packet.data))
     turn.send_frame(port, packet.frame())
     return ""
 
 
 def _group(turn: Turn, journey: _Journey, group_id: int) -> None:
+    _keep_to_budgets(turn, journey)
     group = turn.state.groups.get(group_id)
-    if journey.depth >= DEEPEST:
-        raise _NotForwarded
     if group is None:
         journey.in_vain.append(drops.no_group(group_id))
         raise _Cut
@@ -572,11 +621,11 @@ def _run_bucket(turn: Turn, journey: _Journey, bucket: Bucket) -> None:
 
     A copy that is looked at afresh takes the packet's own action set along.
     """
-    journey.buckets_left[0] -= 1
-    if journey.buckets_left[0] < 0:
-        raise _NotForwarded
-    packet, depth = journey.packet.copy(), journey.depth + 1
-    branch = replace(journey, packet=packet, depth=depth, by_rule=False)
+    journey.spent.buckets += 1
+    if journey.spent.buckets > budgets.BUCKETS.most:
+        raise _NotForwarded(budgets.BUCKETS)
+    packet = journey.packet.copy()
+    branch = journey.branch(packet)
     before, ports = len(turn.sends), turn.state.port_usage
     try:
         _perform(turn, branch, tuple(in_order(list(bucket.actions))))
@@ -585,7 +634,7 @@ def _run_bucket(turn: Turn, journey: _Journey, bucket: Bucket) -> None:
     except _TooManyLabels:
         del turn.sends[before:]
         turn.change(port_usage=ports)
-    except _Lost:
+    except (_Lost, _Ended):
         pass
     if branch.looks == journey.looks:
         journey.packet.resume_after(packet)

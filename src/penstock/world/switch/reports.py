@@ -13,7 +13,6 @@ from penstock.openflow.messages import (
     ALL_METERS,
     ALL_TABLES,
     ANY_GROUP,
-    MAX_GROUP,
     V10,
     FeaturesReply,
     GroupType,
@@ -67,9 +66,9 @@ from penstock.openflow.stats import (
 )
 from penstock.openflow.wire import encode
 from penstock.openflow.wire.framing import MAX_LENGTH
+from penstock.world.switch.budgets import MOST_BANDS, MOST_METERS
 from penstock.world.switch.checks import UNSUPPORTED_FIELDS, check_match
 from penstock.world.switch.flow_table import FlowEntry
-from penstock.world.switch.group_mods import MOST_BANDS, MOST_METERS
 from penstock.world.switch.meters import BandType
 from penstock.world.switch.rewriting import WRITABLE
 from penstock.world.switch.state import PortUsage, TableUsage, Usage
@@ -83,7 +82,6 @@ _V13_CAPABILITIES: Final = 0b01001111
 _V10_ACTIONS: Final = 0xFFF
 _V13_ACTIONS: Final = 0b11_1111_1111_1000_0000_0000_0001
 _BAND_TYPES: Final = sum(1 << kind for kind in BandType)
-_MOST_ENTRIES: Final = 1_000_000
 _V10_WILDCARDS: Final = 0x3FFFFF
 
 
@@ -125,7 +123,7 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
             return GroupDescs(tuple(GroupDesc(g.type, number, g.buckets) for number, g in groups.items()))
         case GroupFeaturesRequest():
             every = (1 << len(GroupType)) - 1
-            return GroupFeatures(every, 0b0111, (MAX_GROUP,) * 4, (_V13_ACTIONS,) * 4)
+            return GroupFeatures(every, 0b0111, (turn.options.groups,) * 4, (_V13_ACTIONS,) * 4)
         case MeterRequest(meter_id):
             return Meters(tuple(_meter_stats(turn, number) for number in _asked_meters(turn, meter_id)))
         case MeterConfigRequest(meter_id):
@@ -215,14 +213,13 @@ def _duration(turn: Turn, since: int) -> tuple[int, int]:
 def _table_stats(turn: Turn, number: int) -> TableStats:
     usage = turn.state.table_usage.get(number) or TableUsage()
     old = turn.version == V10
-    size = turn.options.table_size
     return TableStats(
         table_id=number,
         active_count=len(turn.table(number)),
         lookup_count=usage.lookups,
         matched_count=usage.matches,
         wildcards=_V10_WILDCARDS if old else 0,
-        max_entries=(_MOST_ENTRIES if size is None else size) if old else 0,
+        max_entries=turn.options.table_size if old else 0,
     )
 
 
@@ -313,7 +310,6 @@ def _table_features(turn: Turn) -> TableFeaturesReply:
     actions = b"".join(kind.to_bytes(2) + b"\0\4" for kind in range(28) if _V13_ACTIONS >> kind & 1)
     matchable = _field_ids([field.name for field in FIELDS if field.name not in UNSUPPORTED_FIELDS])
     writable = _field_ids(sorted(WRITABLE | {"in_port"}))
-    size = turn.options.table_size
     last = turn.options.tables
 
     def properties(number: int) -> tuple[TableFeature, ...]:
@@ -327,7 +323,7 @@ def _table_features(turn: Turn) -> TableFeaturesReply:
         )
 
     every = 0xFFFFFFFFFFFFFFFF
-    most = _MOST_ENTRIES if size is None else size
+    most = turn.options.table_size
     return TableFeaturesReply(
         tuple(TableFeatures(n, "", every, every, 0, most, properties(n)) for n in range(last))
     )

@@ -21,6 +21,7 @@ from penstock.openflow.messages import (
 )
 from penstock.typed import Checked, From
 from penstock.world.frame import Frame
+from penstock.world.switch.budgets import MOST_ENTRIES, MOST_GROUPS
 from penstock.world.switch.flow_table import FlowTable
 
 MOST_TABLES: Final = 254
@@ -47,8 +48,10 @@ class SwitchOptions(Checked):
     """The version of OpenFlow, as it is on the wire."""
     tables: Annotated[int, From(1, MOST_TABLES)] = MOST_TABLES
     """How many flow tables a switch has."""
-    table_size: Annotated[int, From(0)] | None = None
-    """How many entries each table can hold; without it, any number."""
+    table_size: Annotated[int, From(0)] = MOST_ENTRIES
+    """How many entries each flow table holds."""
+    groups: Annotated[int, From(0)] = MOST_GROUPS
+    """How many groups a switch holds."""
     buffers: Annotated[int, From(0)] = 0
     """How many packets the switch keeps for the controller; Open vSwitch keeps none."""
     reorder: Literal["none", "between-barriers"] = "none"
@@ -115,6 +118,28 @@ class PortUsage:
     tx_packets: int = 0
     tx_bytes: int = 0
     tx_dropped: int = 0
+
+    def received(self, size: int) -> PortUsage:
+        """Return this usage after one more packet that came in."""
+        return PortUsage(
+            self.rx_packets + 1,
+            self.rx_bytes + size,
+            self.rx_dropped,
+            self.tx_packets,
+            self.tx_bytes,
+            self.tx_dropped,
+        )
+
+    def sent(self, size: int) -> PortUsage:
+        """Return this usage after one more packet that went out."""
+        return PortUsage(
+            self.rx_packets,
+            self.rx_bytes,
+            self.rx_dropped,
+            self.tx_packets + 1,
+            self.tx_bytes + size,
+            self.tx_dropped,
+        )
 
 
 @dataclass(frozen=True, slots=True)

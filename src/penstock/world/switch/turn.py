@@ -8,7 +8,7 @@ anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Final
 
 from penstock.openflow.actions import ApplyActions, Enqueue, Group, Output, WriteActions
@@ -65,6 +65,11 @@ _SLOTS: Final = tuple((member.__get__, member.__set__) for member in _MEMBERS)
 """How each field of a state is read and written; a copy by these takes half the time of one by names."""
 
 
+_UNUSED: Final = PortUsage()
+_FEW: Final = 8
+"""How many entries are taken out of a table one by one rather than by going through all of it."""
+
+
 class Turn:
     """The switch's state while it changes, and what the change makes visible."""
 
@@ -116,10 +121,10 @@ class Turn:
                 self.sends.append(Send(name, message(session)))
 
     @property
-    def table_size(self) -> int | None:
+    def table_size(self) -> int:
         """How many entries a table takes: as it was built, or fewer where that went wrong."""
         built, limit = self.options.table_size, self.state.table_faults.limit
-        return limit if built is None or (limit is not None and limit < built) else built
+        return built if limit is None else min(built, limit)
 
     def table(self, number: int) -> FlowTable:
         """Return a flow table."""
@@ -151,12 +156,17 @@ class Turn:
         key = (table, entry.priority, entry.match)
         return self.state.rule_usage.get(key) or Usage(used=entry.created)
 
-    def count_port(self, number: int, **more: int) -> None:
-        """Add to what a port has counted."""
+    def count_received(self, number: int, size: int) -> None:
+        """Have a port count a packet that came in."""
         if self.options.counters:
-            usage = self.state.port_usage.get(number) or PortUsage()
-            added = {name: getattr(usage, name) + by for name, by in more.items()}
-            self.change(port_usage=self.state.port_usage.set(number, replace(usage, **added)))
+            counted = self.state.port_usage
+            self.change(port_usage=counted.set(number, (counted.get(number) or _UNUSED).received(size)))
+
+    def count_sent(self, number: int, size: int) -> None:
+        """Have a port count a packet that went out."""
+        if self.options.counters:
+            counted = self.state.port_usage
+            self.change(port_usage=counted.set(number, (counted.get(number) or _UNUSED).sent(size)))
 
     def remove_entries(
         self, table: int, entries: Iterable[FlowEntry], reason: FlowRemovedReason, wish: int | None = None
@@ -181,9 +191,14 @@ class Turn:
 
     def drop_entries(self, table: int, entries: Iterable[FlowEntry]) -> None:
         """Take flow entries out of a table, and what they counted, without a word."""
-        leaving = {(entry.priority, entry.match) for entry in entries}
+        leaving = {(entry.priority, entry.match): entry for entry in entries}
         kept = self.table(table)
-        self.put_table(table, kept.without(lambda entry: (entry.priority, entry.match) in leaving))
+        if len(leaving) <= _FEW:
+            for entry in leaving.values():
+                kept = kept.without_entry(entry)
+        else:
+            kept = kept.without(lambda entry: (entry.priority, entry.match) in leaving)
+        self.put_table(table, kept)
         self.change(rule_usage=self.state.rule_usage.without(*((table, *rule) for rule in leaving)))
 
     def _tell_removed(self, table: int, entry: FlowEntry, reason: FlowRemovedReason, wish: int) -> None:

@@ -21,8 +21,11 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
+from penstock.code_files import note_imports
 from penstock.errors import PenstockError
-from penstock.results import nearest
+from penstock.files import nearest
+from penstock.loading import file_of
+from penstock.users_code import bar_while_looking
 from penstock.world.topology.builder import TopologyBuilder
 from penstock.world.topology.mininet_standin import StandInFinder, is_mininet
 from penstock.world.topology.mininet_topo import Topo
@@ -39,6 +42,9 @@ def load_mininet(path: str | Path, name: str | None = None, **args: object) -> T
     there are several.  Arguments are given by keyword, or after the name, as in `mytopo,3`.
     """
     file = Path(path)
+    bar_while_looking(f"The Mininet file {file.name}")
+    if file.suffix != ".py":
+        raise PenstockError(f"{path} is no Mininet file: a topology is drawn by a .py file.")
     try:
         source = file.read_bytes()
     except OSError as error:
@@ -114,6 +120,7 @@ def _stand_in(file: Path) -> Iterator[None]:
         sys.path[:] = path
         sys.meta_path.remove(finder)
         brought = {name for name in set(sys.modules) - before if _came_with(name, file.parent.resolve())}
+        note_imports(file, (file_of(sys.modules[name]) for name in brought))
         for name in brought:
             del sys.modules[name]
         sys.modules.update(real)

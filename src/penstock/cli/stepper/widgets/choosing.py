@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from penstock.clean_text import on_one_line, visible
 from penstock.cli.stepper.choices import Choice
 from penstock.cli.stepper.widgets.panes import Pane
 from penstock.world.transition import Transition
@@ -94,19 +95,19 @@ class Choosing(Pane):
         for choice in fitting:
             if choice.node != node:
                 node = choice.node
-                heading = Text(f"{node}  {self._kinds.get(node, '')}".rstrip(), style="bold")
+                heading = Text(visible(f"{node}  {self._kinds.get(node, '')}".rstrip()), style="bold")
                 options.add_option(Option(heading, disabled=True))
             next_one = choice.transition == self._following
             # A key that was pressed for an earlier list must not mean something else in this one.
             key = str(choice.transition)
             self._shown[key] = choice
             line = Table.grid(padding=(0, 1))
-            line.add_row(" ›" if next_one else "  ", Text(choice.words))
+            line.add_row(" ›" if next_one else "  ", Text(on_one_line(choice.words)))
             options.add_option(Option(line, id=key))
             if choice.transition == (self._following or self._first):
                 under_cursor = options.option_count - 1
         if not fitting:
-            options.add_option(Option(Text(nothing or "nothing can happen any more"), disabled=True))
+            options.add_option(Option(Text(visible(nothing) or "nothing can happen any more"), disabled=True))
         options.highlighted = under_cursor or (1 if fitting else None)
         some = f"{len(fitting)} of {len(self._choices)}" if words else f"{len(fitting)}"
         kept = f" with {self._filter!r}" if words else ""

@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 
-from penstock.cli.output import printable
+from penstock.clean_text import visible
 from penstock.cli.stepper.looking import Change, Looking
 from penstock.cli.stepper.widgets.panes import Pane
 from penstock.openflow.actions import instructions_text
@@ -90,12 +90,12 @@ class Inside(Pane):
         state = self._looking.state(name)
         for section, lines in self._looking.sections(name).items():
             number = section.removeprefix("flow table ")
-            yield Text(section[:1].upper() + section[1:], style="bold underline")
+            yield Text(visible(section[:1].upper() + section[1:]), style="bold underline")
             if isinstance(state, SwitchState) and number != section:
                 yield _rules(state.tables[int(number)], lines, fresh)
             else:
                 for line in lines:
-                    yield Text(printable(line), style=_NEW if line in fresh else "")
+                    yield Text(visible(line), style=_NEW if line in fresh else "")
             yield Text("")
 
 
@@ -110,7 +110,7 @@ def _rules(table: FlowTable, lines: tuple[str, ...], fresh: set[str]) -> Table:
     for entry, line in zip(table.entries, lines, strict=False):
         match, does = str(entry.match), instructions_text(entry.instructions)
         cells = (str(entry.priority), match.replace(",", ", "), does.replace(",", ", "), _timeouts(entry))
-        shown = (Text(text) for text in cells[: len(drawn.columns)])
+        shown = (Text(visible(text)) for text in cells[: len(drawn.columns)])
         drawn.add_row(*shown, style=_NEW if line in fresh else "")
     return drawn
 
@@ -144,7 +144,7 @@ class Changes(Pane):
         for node, section, removed, added in changes:
             text.append(f"{node}: {section}\n", style="bold")
             for line in removed:
-                text.append(f" − {printable(line)}\n", style=_GONE)
+                text.append(f" − {visible(line)}\n", style=_GONE)
             for line in added:
-                text.append(f" + {printable(line)}\n", style=_NEW)
+                text.append(f" + {visible(line)}\n", style=_NEW)
         self.query_one("#differences", Static).update(text or Text("nothing", style="dim"))

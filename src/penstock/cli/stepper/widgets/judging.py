@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from penstock.cli.output import printable
+from penstock.clean_text import visible
 from penstock.cli.stepper.model import Run
 from penstock.cli.stepper.widgets.panes import Pane
 
@@ -36,13 +36,13 @@ class Judging(Pane):
         text = Text()
         for name, sentence in self._run.properties.items():
             if name not in broken:
-                text.append(f"✓ {name}", style="green").append(f"  {sentence}\n", style="dim")
+                text.append(f"✓ {visible(name)}", style="green").append(f"  {sentence}\n", style="dim")
         for name, how in broken.items():
-            text.append(f"✗ {name}", style="bold red").append(f"  {printable(how)}\n")
+            text.append(f"✗ {visible(name)}", style="bold red").append(f"  {visible(how)}\n")
         if not text:
             text.append("The scenario names no properties.\n", style="dim")
         for stop in self._run.breakpoints:
-            text.append("● stops when ", style="yellow").append(f"{stop}\n")
+            text.append("● stops when ", style="yellow").append(f"{visible(str(stop))}\n")
         for remark in self._run.remarks:
-            text.append(f"{printable(remark)}\n", style="italic")
+            text.append(f"{visible(remark)}\n", style="italic")
         self.query_one("#verdicts", Static).update(text)

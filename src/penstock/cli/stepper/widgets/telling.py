@@ -8,7 +8,7 @@ from typing import Final
 
 from textual.app import ComposeResult
 
-from penstock.cli.output import printable
+from penstock.clean_text import visible
 from penstock.cli.stepper.model import Moment, Run
 from penstock.cli.stepper.widgets.lines import LineList, Shown
 from penstock.cli.stepper.widgets.panes import Pane
@@ -57,12 +57,12 @@ class Story(Pane):
 
     def _told(self, place: int, moment: Moment, width: int) -> Iterator[Shown]:
         for index, text in enumerate(moment.told):
-            for part, piece in enumerate(printable(text).splitlines() or [""]):
+            for part, piece in enumerate(visible(text).splitlines() or [""]):
                 begin = f"{place:>3}.  " if not index and not part else _INDENT
                 for line in _folded(piece, begin, width):
                     yield Shown(line, place, "detail" if index else "plain")
         for text in self._run.news(place):
-            for line in _folded(printable(" ".join(text.split())), "  ", width):
+            for line in _folded(visible(" ".join(text.split())), "  ", width):
                 yield Shown(line, place, "broken")
 
 

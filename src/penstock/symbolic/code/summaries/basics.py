@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from penstock.symbolic.code import identity, lookups, membership, operands, subscripts
@@ -11,6 +12,7 @@ from penstock.symbolic.code.subscripts import settled
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome
 from penstock.symbolic.code.summaries.addresses import number_of
 from penstock.symbolic.code.summaries.formatting import interpolate
+from penstock.symbolic.run import lose
 from penstock.symbolic.terms import truth
 from penstock.symbolic.values.integers import Followed, SymBool, SymInt, boolean, integer, plain, term_of
 from penstock.symbolic.values.octets import SymBytes, from_hex, join_octets, keep, octets
@@ -27,6 +29,8 @@ from penstock.symbolic.values.texts import Piece, SymStr, followed, format_value
 def _int(*arguments: Any, base: int = 10) -> Any:
     value = arguments[0]
     base = arguments[1] if len(arguments) > 1 else base
+    if is_symbolic(base):
+        return UNFOLLOWED
     if isinstance(value, Followed):
         return +value
     if (number := number_of(value)) is not None:
@@ -40,6 +44,15 @@ def _bool(value: Any) -> Any:
     if isinstance(value, SymBool):
         return value
     return boolean(bool(plain(value)), truth(term_of(value))) if isinstance(value, SymInt) else PLAIN
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    return round(value, settled(digits) if isinstance(digits, Followed) else digits)
+
+
+def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """Summarise `pow`; with a modulus, C computes with the numbers alone."""
+    return base**exponent if modulus is None else UNFOLLOWED
 
 
 def _range(*bounds: Any) -> range:
@@ -142,19 +155,51 @@ _TEXT_METHODS: Final = (
 
 
 def _getattr(value: Any, name: Any, *default: Any) -> Any:
-    return getattr(value, _attribute(value, name), *default) if is_symbolic(name) else PLAIN
+    if not is_symbolic(name):
+        return PLAIN
+    try:
+        return _attribute(value, name)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
 
 
 def _hasattr(value: Any, name: Any) -> Any:
-    return hasattr(value, _attribute(value, name)) if is_symbolic(name) else PLAIN
+    if not is_symbolic(name):
+        return PLAIN
+    try:
+        _attribute(value, name)
+    except AttributeError:
+        return False
+    return True
 
 
-def _attribute(value: Any, name: Any) -> str:
-    """Decide which attribute of an object a text names; that of none if none."""
+def _attribute(value: Any, name: Any) -> Any:
+    """Decide which attribute of an object a text names, and return that; or ask the class for any other."""
     for known in sorted(dir(value)):
         if lookups.equal(known, name):
-            return known
-    return str(concrete(name))
+            return getattr(value, known)
+    kind: Any = type(value)
+    asked = getattr(kind, "__getattr__", None)
+    looks_up = kind.__getattribute__
+    if isinstance(asked, FunctionType) and looks_up is object.__getattribute__:
+        return asked(value, name)
+    if asked is not None or looks_up not in _PLAIN_LOOKUPS or _has_own_lookup(value):
+        lose("getattr")
+    return getattr(value, str(concrete(name)))
+
+
+_PLAIN_LOOKUPS: Final[tuple[Any, ...]] = (
+    object.__getattribute__,
+    type.__getattribute__,
+    ModuleType.__getattribute__,
+)
+
+
+def _has_own_lookup(value: Any) -> bool:
+    """Tell whether a module decides by itself what attributes it has."""
+    return isinstance(value, ModuleType) and "__getattr__" in vars(value)
 
 
 def _hash(value: Any) -> Any:
@@ -173,6 +218,8 @@ FUNCTIONS: Final[Functions] = {
     ("builtins", "bool"): _bool,
     ("builtins", "int.from_bytes"): octet_number,
     ("builtins", "range"): _range,
+    ("builtins", "round"): _round,
+    ("builtins", "pow"): _pow,
     ("builtins", "chr"): _chr,
     ("builtins", "hash"): _hash,
     ("sys", "intern"): lambda text: text,

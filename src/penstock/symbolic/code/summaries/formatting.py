@@ -6,15 +6,18 @@ What can be said of texts in general is in `texts`; here are templates, and the 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from string import Formatter
+from types import FunctionType
 from typing import Any, Final, cast
 
-from penstock.symbolic.code.summaries import PLAIN, Functions, Methods, Outcome, addresses
+from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome, addresses
 from penstock.symbolic.run import Run, lose
-from penstock.symbolic.values.escapes import Unfollowed
+from penstock.symbolic.values.escapes import Symbolic, Unfollowed
 from penstock.symbolic.values.integers import SymBool, SymInt, plain, term_of
+from penstock.symbolic.values.octets import SymBytes
 from penstock.symbolic.values.parts import bears, concrete, is_symbolic
 from penstock.symbolic.values.tables import Tabled, tabulated
 from penstock.symbolic.values.texts import Piece, SymStr, decimal, format_value, join_texts, text
@@ -33,7 +36,15 @@ def interpolated(value: Any, conversion: str = "") -> Any:
         return _CONVERSIONS[conversion](value) if conversion else value
     if conversion:
         value = _FOLLOWED_CONVERSIONS[conversion](value)
-    return _Interpolated(value) if bears(value) or isinstance(value, addresses.NETWORKS) else value
+    followed = bears(value) or isinstance(value, addresses.NETWORKS) or type(value) in _COLLECTIONS
+    return _Interpolated(value) if followed else value
+
+
+def to_format(value: Any, conversion: str = "") -> Any:
+    """Return what is to stand in an f-string for a value that is written as something else says."""
+    if Run.current is None:
+        return interpolated(value, conversion)
+    return _Interpolated(_FOLLOWED_CONVERSIONS[conversion](value) if conversion else value)
 
 
 class _Interpolated:
@@ -83,7 +94,7 @@ def text_of(value: Any) -> str:
     if (address := addresses.text_of_address(value)) is not None:
         return address
     # A class of the program's own may well put its text together from what depends on the inputs.
-    return repr_of(value) if type(value) in _BRACKETS else str(value)
+    return repr_of(value) if type(value) in _COLLECTIONS else str(value)
 
 
 def repr_of(value: Any) -> str:
@@ -100,11 +111,29 @@ def repr_of(value: Any) -> str:
         return repr(value)
     if isinstance(value, SymInt | SymBool):
         return text_of(value)
-    if type(value) in _BRACKETS and any(map(bears, value)):
+    if type(value) in _BRACKETS and any(bears(item) or _tells_by_itself(item) for item in value):
         before, after = _BRACKETS[type(value)]
         inside = join_texts(", ", map(repr_of, value))
         return join_texts("", [before, inside, ",)" if before == "(" and len(value) == 1 else after])
+    if type(value) is dict and any(map(_tells_by_itself, value.values())):
+        pairs = (join_texts("", [repr_of(key), ": ", repr_of(item)]) for key, item in value.items())
+        return join_texts("", ["{", join_texts(", ", pairs), "}"])
+    if isinstance(value, _COLLECTIONS) and any(map(_tells_by_itself, value)):
+        lose("repr")
     return repr(value)
+
+
+_COLLECTIONS: Final = (list, tuple, dict, set, frozenset, deque)
+"""Containers whose texts C puts together of those of their members."""
+
+
+def _tells_by_itself(value: Any) -> bool:
+    """Tell whether an object's text is made by Python code, of what may depend on the inputs."""
+    if type(value) in (list, tuple):
+        return any(map(_tells_by_itself, value))
+    if type(value) is dict:
+        return any(map(_tells_by_itself, value.values()))
+    return isinstance(type(value).__repr__, FunctionType) and not isinstance(value, Symbolic)
 
 
 def _tabled(function: Callable[..., str], *arguments: Any) -> str:
@@ -125,6 +154,8 @@ def formatted(value: Any, spec: str = "") -> str:
         return _tabled(format, value, spec)
     if isinstance(value, SymInt | SymStr):
         return format_value(value, spec)
+    if is_symbolic(spec):
+        lose("format")
     if isinstance(value, SymBool):
         return format(bool(value), concrete(spec))
     if not spec or (spec[-1:] == "s" and addresses.text_of_address(value) is not None):
@@ -226,8 +257,12 @@ def _join_method(_method: Any, separator: str, parts: Any) -> str:
     return join_texts(separator, parts)
 
 
-def _str(*arguments: Any) -> str | Outcome:
-    return text_of(arguments[0]) if len(arguments) == 1 else PLAIN
+def _str(*arguments: Any, **named: Any) -> str | Outcome:
+    if len(arguments) == 1 and not named:
+        return text_of(arguments[0])
+    if arguments and isinstance(arguments[0], SymBytes):
+        return arguments[0].decode(*arguments[1:], **named)
+    return UNFOLLOWED if any(map(is_symbolic, (*arguments, *named.values()))) else PLAIN
 
 
 EAGER: Final[Functions] = {("builtins", "str"): _str}

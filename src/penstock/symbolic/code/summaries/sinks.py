@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import io
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import FunctionType, MethodType
@@ -28,7 +29,7 @@ from penstock.symbolic.values.octets import SymBytes
 from penstock.symbolic.values.pieces import Piece
 from penstock.symbolic.values.strings import SymStr
 
-_PACKAGES: Final = ("os_ken.ofproto.", "penstock.openflow.", "logging.", "warnings.")
+_PACKAGES: Final = ("os_ken.ofproto.", "penstock.openflow.", "logging.")
 """Packages all of whose functions and classes are such places."""
 
 _PACKETS: Final = "os_ken.lib.packet."
@@ -55,7 +56,27 @@ def is_sink(function: Any) -> bool:
         if f"{module}.".startswith(_PACKAGES) or (module, function.__qualname__) in _FUNCTIONS:
             return True
         return function.__name__ == "serialize" and str(module).startswith(_PACKETS)
-    return function is print or isinstance(getattr(function, "__self__", None), io.IOBase)
+    return function is print or _only_shows(getattr(function, "__self__", None))
+
+
+def _only_shows(stream: Any) -> bool:
+    """Tell whether what is written goes to the terminal, where no program reads it."""
+    if not isinstance(stream, io.IOBase):
+        return False
+    return stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+
+
+def is_read_back(function: Any, named: Mapping[str, Any]) -> bool:
+    """Tell whether the program has a hand in what becomes of what it logs or prints."""
+    from penstock.controllers.osken.determinism import reaches_program
+
+    if function is print:
+        return named.get("file") is not None and not _only_shows(named["file"])
+    if isinstance(function, MethodType):
+        logger = getattr(function.__self__, "logger", function.__self__)
+        return isinstance(logger, logging.Logger) and reaches_program(logger)
+    module = getattr(function, "__module__", None)
+    return module == logging.__name__ and reaches_program(logging.getLogger())
 
 
 # What switches go by.

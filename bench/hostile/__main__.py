@@ -1,0 +1,130 @@
+"""Attacks on Penstock, what must come of each, and what came of it.
+
+    python -m bench.hostile [--only TEXT] [--jobs N] [--page FILE] [--json]
+
+Apps that run in Penstock's own processes, controllers over TCP, traces, folders of runs, disks, the report
+server, and whatever takes time or memory.  Each is made in a folder of its own; afterwards no process, no
+temporary file and no unfinished file of it may be left, and nothing printed may steer a terminal.  The
+command fails if one attack is not held.  `--page` writes the table that the guide shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.hostile import apps, controllers, files, resources, servers
+from bench.hostile.attack import Attack, Tried, attempt
+
+
+def all_attacks() -> list[Attack]:
+    """Return every attack, by kind."""
+    modules = (apps, controllers, files, servers, resources)
+    return [attack for module in modules for attack in module.attacks()]
+
+
+def attempt_all(attacks: Sequence[Attack], jobs: int) -> Iterator[Tried]:
+    """Make attacks, some at a time, and yield what came of each."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
+
+        def made(number: int) -> tuple[bool | None, str, float]:
+            return attempt(attacks[number], Path(folder) / str(number))[1:]
+
+        # What an attack does is no value that could be sent; processes that are forked have it.
+        global _made
+        _made = made
+        with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
+            for number, outcome in enumerate(pool.imap(_make, range(len(attacks)))):
+                yield Tried(attacks[number], *outcome)
+
+
+_made: Callable[[int], tuple[bool | None, str, float]]
+
+
+def _make(number: int) -> tuple[bool | None, str, float]:
+    return _made(number)
+
+
+def row(tried: Tried) -> dict[str, Any]:
+    return {
+        "kind": tried.attack.kind,
+        "attack": tried.attack.name,
+        "expected": tried.attack.expected,
+        "happened": tried.happened,
+        "held": tried.held,
+        "seconds": tried.seconds,
+    }
+
+
+_HEAD = """\
+<!-- Made by python -m bench.hostile --page: do not edit. -->
+# Attacks, and what comes of them
+
+What `python -m bench.hostile` tries, and what must happen. After each attack it looks for processes,
+temporary files and unfinished files that are left, and for anything printed that would steer a terminal.
+All of them are part of `make test`; `SECURITY.md` says what is trusted and what is not.
+"""
+_HELD = {True: "yes", False: "**no**", None: "not tried"}
+
+
+def page(found: Sequence[Tried]) -> str:
+    """Return the page of the guide that lists the attacks."""
+    lines = [_HEAD]
+    for kind, count in Counter(tried.attack.kind for tried in found).items():
+        lines += [f"## {kind[0].upper()}{kind[1:]} ({count})", ""]
+        lines += ["| attack | expected | what happened | held |", "| --- | --- | --- | --- |"]
+        lines += [_line(tried) for tried in found if tried.attack.kind == kind]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(tried: Tried) -> str:
+    # Where it was tried is nobody's business.
+    happened = re.sub(r"/\S*hostile-\w+/\d+/", "", tried.happened)
+    cells = (tried.attack.name, tried.attack.expected, happened, _HELD[tried.held])
+    return f"| {' | '.join(cell.replace('|', '/').replace('<', '&lt;') for cell in cells)} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="a text in the attack's kind or name")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--page", type=Path, help="where to write the guide's table")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    attacks = [each for each in all_attacks() if options.only in f"{each.kind}: {each.name}"]
+    found = []
+    for tried in attempt_all(attacks, options.jobs):
+        found.append(tried)
+        if not options.json or tried.held is False:
+            word = {True: "held", False: "NOT HELD", None: "not tried"}[tried.held]
+            print(
+                f"{tried.attack.kind}: {tried.attack.name}: {word}: {tried.happened} ({tried.seconds} s)",
+                file=sys.stderr if options.json else sys.stdout,
+                flush=True,
+            )
+    if options.page is not None:
+        options.page.write_text(page(found))
+    counts = Counter({True: "held", False: "not_held", None: "not_tried"}[tried.held] for tried in found)
+    if options.json:
+        print(json.dumps({"attacks": len(found), **counts, "rows": [row(tried) for tried in found]}))
+    else:
+        print(
+            f"{len(found)} attacks: "
+            + ", ".join(
+                f"{counts[word]} {word.replace('_', ' ')}" for word in ("held", "not_held", "not_tried")
+            )
+        )
+    return 0 if not counts["not_held"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""A controller's part in a run, played again by the program loaded anew.
+
+What a search finds may be due to what other runs have left behind, in places that nobody saves: the name of
+a function, a class's bases.  A run taken again in the same process finds that there too.  So before a
+violation is told, all that happened to the controller from its first step on happens to another one, whose
+program was read from its files again and has never run before; it has to do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from penstock.building import Building, Built
+from penstock.controllers import watched
+from penstock.controllers.native import Controller
+from penstock.errors import PenstockError
+from penstock.loading import loading_anew
+from penstock.reservation import Reservation
+from penstock.scenario import Scenario
+from penstock.world.component import Component, Event, Step
+from penstock.world.signals import FABRIC
+from penstock.world.transition import ACT, Record
+
+_DECIDING: Final = frozenset({"crashed", "hung"})
+"""The kinds of events that a program's steps are compared by, besides what it sends."""
+
+
+class _Once(Building):
+    """A scenario of which the program is wanted, for one run."""
+
+    watches = False
+
+
+def reservations_about(scenario: Scenario, built: Built, records: Iterable[Record]) -> list[Reservation]:
+    """Return what is to be said if the program, loaded anew, does otherwise in a run than it did."""
+    told = [record for record in (*built.joining, *records) if record.node in (built.controller, FABRIC)]
+    if not _can_be_made_anew(scenario) or any(record.node == FABRIC for record in told):
+        return []
+    # What the program has changed around it must not be there when it begins anew.
+    watched.leave(built.network.components)
+    with loading_anew():
+        try:
+            program = _program(scenario)
+        except PenstockError as error:
+            return [_unloadable(built.controller, error)]
+        state = program.initial()
+        try:
+            for record in told:
+                step = _taken(program, state, record)
+                if step is None or _did(step) != _had_done(record):
+                    return [_reserved(built.controller, record)]
+                state = step.state
+        finally:
+            watched.leave([program])
+    return []
+
+
+def _can_be_made_anew(scenario: Scenario) -> bool:
+    """Tell whether the program comes from files, and nobody answers in place of switches."""
+    return not isinstance(scenario.controller, Controller) and not scenario.symbolic.get("messages")
+
+
+def _program(scenario: Scenario) -> Component:
+    made = _Once(scenario, asked=False).alone()
+    if hasattr(made, "rolls"):
+        made.rolls = True
+    return made
+
+
+def _taken(program: Component, state: object, record: Record) -> Step | None:
+    """Have happen what happened; None if it cannot."""
+    transition = record.transition
+    try:
+        if transition.verb == ACT:
+            return program.act(state, str(transition.what))
+        assert record.at is not None
+        return program.receive(state, record.at[1], record.message)
+    except (KeyError, ValueError, PenstockError):
+        return None
+
+
+Doing = tuple[list[tuple[object, str]], list[str]]
+"""What was sent, by port, and the kinds of the events that count."""
+
+
+def _did(step: Step) -> Doing:
+    return sorted((sent.port, str(sent.message)) for sent in step.sends), _kinds(step.events)
+
+
+def _had_done(record: Record) -> Doing:
+    sent = (*record.sends, *record.lost)
+    return sorted((each.channel[1], str(each.message)) for each in sent), _kinds(record.events)
+
+
+def _kinds(events: Iterable[Event]) -> list[str]:
+    return [event.kind for event in events if event.kind in _DECIDING]
+
+
+def _unloadable(controller: str, error: PenstockError) -> Reservation:
+    return Reservation(
+        f"What was found could not be confirmed: {controller} cannot be loaded a second time. {error}",
+        "Keep loading free of effects on the rest of the process.",
+    )
+
+
+def _reserved(controller: str, record: Record) -> Reservation:
+    return Reservation(
+        f"The program keeps state that Penstock does not see: loaded anew, {controller} did something else "
+        f"when the same happened to it ({record.transition}).",
+        "Keep all state in memory that Penstock saves: attributes, lists, dictionaries.",
+    )
