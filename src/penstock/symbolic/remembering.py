@@ -15,8 +15,9 @@ with the messages followed all the while.
    the search has to send too: a *sequel*.  The search is repeated with it, until there are no more.
 
 A chain is followed no further than its first message lives on: what later ones leave behind is the matter
-of chains that begin with them.  Chains that come to the same state, and keep the same of the same inputs
-under the same conditions, go on as one.
+of chains that begin with them.  What the conditions on a chain's way leave only one value for does not live
+on: no decision by it can be turned round.  Chains that come to the same state, and keep the same of the same
+inputs under the same conditions, go on as one.
 """
 
 from __future__ import annotations
@@ -179,6 +180,7 @@ class Remembering:
         with _watched(), Run() as run:
             perform = self.controller.rehearse(chain[0].given.before)
             start, lost = 0, Counter[Loss]()
+            pinned: dict[str, Term] = {}
             for place, (given, origin) in enumerate(chain):
                 start, lost = len(run.decisions), Counter(run.losses)
                 # What is listed here would live on by that.
@@ -189,6 +191,8 @@ class Remembering:
                     perform(given, question, inputs)
                 except TooManyDecisions:
                     return _Outcome([], 0, ())
+                if question is not None:
+                    pinned |= {_name(place, name): value for name, value in _pinned(question.space).items()}
                 naming = _naming(place, None if question is None else question.space)
                 run.age(naming)
                 run.inputs.update({_name(place, name): value for name, value in inputs.items()})
@@ -200,7 +204,7 @@ class Remembering:
             if len(chain) > 1:
                 self.losses += run.losses - lost
             with unnoticed():
-                kept = _kept(alive, own, run.decisions)
+                kept = _kept(alive, own, [made.holds for made in run.decisions], pinned)
             return _Outcome(run.decisions, start, kept)
 
     def _turned_round(self, chain: Sequence[_Link], outcome: _Outcome) -> Iterator[Sequel]:
@@ -308,15 +312,23 @@ def _width(term: Term, name: str) -> int:
 
 
 @lru_cache(maxsize=64)
+def _pinned(space: Space) -> Mapping[str, Term]:
+    """Return the inputs that are given, with what they are."""
+    return dict(filter(None, map(_pin, space.constraints)))
+
+
+def _pin(condition: Term) -> tuple[str, Term] | None:
+    """Return the input that a condition leaves one value for, and that value."""
+    if condition.op == "==":
+        for one, other in (condition.operands, reversed(condition.operands)):
+            if one.op == "var" and other.op == "const":
+                return str(one.args[0]), other
+    return None
+
+
+@lru_cache(maxsize=64)
 def _open(space: Space) -> frozenset[str]:
-    pinned = {
-        str(one.args[0])
-        for term in space.constraints
-        if term.op == "=="
-        for one, other in (term.operands, reversed(term.operands))
-        if one.op == "var" and other.op == "const"
-    }
-    return frozenset(each.name for each in space.variables) - pinned
+    return frozenset(each.name for each in space.variables) - _pinned(space).keys()
 
 
 # Names.
@@ -397,16 +409,36 @@ def _age(value: Symbolic, naming: Naming) -> None:
         value._reader = value._whole = None
 
 
-def _kept(alive: Iterable[Symbolic], own: set[str], decisions: Iterable[Decision]) -> tuple[Hashable, ...]:
+def _kept(
+    alive: Iterable[Symbolic], own: set[str], conditions: Iterable[Term], pinned: Mapping[str, Term]
+) -> tuple[Hashable, ...]:
     """Return what is kept of some inputs, and under which conditions; nothing if nothing is.
 
     A condition that also asks for what is kept no longer only makes fewer inputs possible.
     """
-    parts = [part for value in alive for part in _terms(value)]
+    values, held = _settled(conditions, pinned)
+    parts = [
+        substitute(part, values) if isinstance(part, Term) else part
+        for value in alive
+        for part in _terms(value)
+    ]
     if not any(part == _FRAME or (isinstance(part, Term) and part.variables & own) for part in parts):
         return ()
     living = own.union(*(part.variables for part in parts if isinstance(part, Term)))
-    return (*parts, frozenset(made.holds for made in decisions if made.condition.variables <= living))
+    return (*parts, frozenset(each for each in held if each.variables <= living))
+
+
+def _settled(
+    conditions: Iterable[Term], pinned: Mapping[str, Term]
+) -> tuple[dict[str, Term], frozenset[Term]]:
+    """Return the inputs that conditions leave one value for, and what they still ask of the others."""
+    values, held = dict(pinned), frozenset(conditions)
+    while True:
+        held = frozenset(left for each in held if (left := substitute(each, values)).value is None)
+        found = dict(filter(None, map(_pin, held)))
+        if not found:
+            return values, held
+        values |= found
 
 
 _FRAME: Final = ("frame", 0)
