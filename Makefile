@@ -1,7 +1,7 @@
 # Everything a developer or CI runs.  `make` alone lists the targets.
 
 BIN := .venv/bin
-BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic fuzz_speed forwarding fattree mocs sts_cases sts_retries parallel_minimize report_page flow_mods hostile soundness
+BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic fuzz_speed forwarding fattree mocs sts_cases sts_retries parallel_minimize report_page flow_mods hostile kills mutated_sessions long_fuzz containment soundness
 
 # `make setup PYTHON=python3.12` chooses the Python that .venv is made with; later calls keep to it.
 export PYTHON

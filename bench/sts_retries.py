@@ -58,9 +58,9 @@ class Retrying:
                 return replace(attempt, tries=number, seconds=seconds)
         raise PenstockError(f"Nothing can be replayed {tries} times: give a number from 1 up.")
 
-    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
+    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay once, and write what happens as a trace."""
-        return self._reproducer.record(inputs, path)
+        return self._reproducer.record(inputs, path, home=home)
 
     def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
         """Return a replay as a script of its own, if it leads to the violation."""

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,15 +18,14 @@ from penstock.files import (
     UnwritableError,
     absolute,
     append,
-    finish,
     make_folder,
     new_folder,
     open_appended,
     open_growing,
     open_to_read,
+    own_number,
     remove,
     staying,
-    unfinished_path,
     whole_file,
     write_whole,
 )
@@ -119,6 +119,35 @@ def test_what_a_killed_process_left_is_swept_away_and_what_a_living_one_writes_i
     assert everything_in(tmp_path) == sorted(["report.html", living.name, others.name])
 
 
+@pytest.mark.parametrize("nameless", [True, False], ids=["without a name", "under another name"])
+def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, nameless: bool
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    if not nameless:
+        # What a file system says that has no files without names.
+        monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)
+    if not (child := os.fork()):
+        with whole_file(path) as file:
+            file.write(b"new")
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert path.read_text() == "old"
+    assert everything_in(tmp_path) == ["report.html"] + ([] if nameless else [f"report.html.{child}.part"])
+    write_whole(path, "newer")
+    assert path.read_text() == "newer"
+    assert everything_in(tmp_path) == ["report.html"]
+
+
+def test_a_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
+    write_whole(tmp_path / "report.html", "new")
+    (tmp_path / "other").touch()
+    assert (tmp_path / "report.html").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert (tmp_path / "report.html").stat().st_nlink == 1
+
+
 # Never through a link.
 
 
@@ -138,7 +167,7 @@ def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path, writer: Writer, th
 def test_a_link_in_place_of_the_unfinished_file_is_not_followed(tmp_path: Path) -> None:
     victim, path = tmp_path / "victim", tmp_path / "report.html"
     victim.write_text("mine")
-    unfinished_path(path).symlink_to(victim)
+    (tmp_path / f"report.html.{own_number()}.part").symlink_to(victim)
     (tmp_path / "report.html.part").symlink_to(victim)
     write_whole(path, "new")
     assert (victim.read_text(), path.read_text()) == ("mine", "new")
@@ -173,7 +202,7 @@ def test_what_is_no_file_is_neither_written_nor_replaced(tmp_path: Path, writer:
     assert path.lstat().st_ino == before.st_ino
 
 
-@pytest.mark.parametrize("writer", ["whole", "growing", "appended", "finish", "make_folder", "remove"])
+@pytest.mark.parametrize("writer", ["whole", "growing", "appended", "make_folder", "remove"])
 def test_a_folder_below_the_one_that_was_named_may_be_no_link(tmp_path: Path, writer: str) -> None:
     elsewhere, run = tmp_path / "elsewhere", tmp_path / "run"
     elsewhere.mkdir()
@@ -189,8 +218,6 @@ def test_a_folder_below_the_one_that_was_named_may_be_no_link(tmp_path: Path, wr
                 open_growing(inside, within=run).close()
             case "appended":
                 open_appended(inside, within=run).close()
-            case "finish":
-                finish(inside, inside, within=run)
             case "make_folder":
                 make_folder(run / "minimal" / "deeper", within=run)
             case _:

@@ -11,57 +11,20 @@ command fails if one attack is not held.  `--page` writes the table that the gui
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import re
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bench.hostile import apps, controllers, files, resources, servers
-from bench.hostile.attack import Attack, Tried, attempt
+from bench.hostile.attack import Attack, Tried, attempt_and_tell
 
 
 def all_attacks() -> list[Attack]:
     """Return every attack, by kind."""
     modules = (apps, controllers, files, servers, resources)
     return [attack for module in modules for attack in module.attacks()]
-
-
-def attempt_all(attacks: Sequence[Attack], jobs: int) -> Iterator[Tried]:
-    """Make attacks, some at a time, and yield what came of each."""
-    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
-
-        def made(number: int) -> tuple[bool | None, str, float]:
-            return attempt(attacks[number], Path(folder) / str(number))[1:]
-
-        # What an attack does is no value that could be sent; processes that are forked have it.
-        global _made
-        _made = made
-        with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
-            for number, outcome in enumerate(pool.imap(_make, range(len(attacks)))):
-                yield Tried(attacks[number], *outcome)
-
-
-_made: Callable[[int], tuple[bool | None, str, float]]
-
-
-def _make(number: int) -> tuple[bool | None, str, float]:
-    return _made(number)
-
-
-def row(tried: Tried) -> dict[str, Any]:
-    return {
-        "kind": tried.attack.kind,
-        "attack": tried.attack.name,
-        "expected": tried.attack.expected,
-        "happened": tried.happened,
-        "held": tried.held,
-        "seconds": tried.seconds,
-    }
 
 
 _HEAD = """\
@@ -101,29 +64,10 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     attacks = [each for each in all_attacks() if options.only in f"{each.kind}: {each.name}"]
-    found = []
-    for tried in attempt_all(attacks, options.jobs):
-        found.append(tried)
-        if not options.json or tried.held is False:
-            word = {True: "held", False: "NOT HELD", None: "not tried"}[tried.held]
-            print(
-                f"{tried.attack.kind}: {tried.attack.name}: {word}: {tried.happened} ({tried.seconds} s)",
-                file=sys.stderr if options.json else sys.stdout,
-                flush=True,
-            )
+    found = attempt_and_tell(attacks, options.jobs, as_json=options.json)
     if options.page is not None:
         options.page.write_text(page(found))
-    counts = Counter({True: "held", False: "not_held", None: "not_tried"}[tried.held] for tried in found)
-    if options.json:
-        print(json.dumps({"attacks": len(found), **counts, "rows": [row(tried) for tried in found]}))
-    else:
-        print(
-            f"{len(found)} attacks: "
-            + ", ".join(
-                f"{counts[word]} {word.replace('_', ' ')}" for word in ("held", "not_held", "not_tried")
-            )
-        )
-    return 0 if not counts["not_held"] else 1
+    return 0 if all(tried.held is not False for tried in found) else 1
 
 
 if __name__ == "__main__":

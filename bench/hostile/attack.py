@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import multiprocessing
 import os
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 LIMIT_S: Final = 240
 """How long a command may take on a machine that has other things to do; its own limits are far below."""
@@ -67,6 +71,61 @@ def attempt(attack: Attack, folder: Path) -> Tried:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return Tried(attack, held, happened, round(time.monotonic() - began, 1))
+
+
+def attempt_all(attacks: Sequence[Attack], jobs: int) -> Iterator[Tried]:
+    """Make attacks, some at a time, and yield what came of each."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
+
+        def made(number: int) -> tuple[bool | None, str, float]:
+            return attempt(attacks[number], Path(folder) / str(number))[1:]
+
+        # What an attack does is no value that could be sent; processes that are forked have it.
+        global _made
+        _made = made
+        with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=20) as pool:
+            for number, outcome in enumerate(pool.imap(_make, range(len(attacks)))):
+                yield Tried(attacks[number], *outcome)
+
+
+_made: Callable[[int], tuple[bool | None, str, float]]
+
+
+def _make(number: int) -> tuple[bool | None, str, float]:
+    return _made(number)
+
+
+def attempt_and_tell(attacks: Sequence[Attack], jobs: int, *, as_json: bool) -> list[Tried]:
+    """Make attacks, and print what comes of each, and of all."""
+    found = []
+    for tried in attempt_all(attacks, jobs):
+        found.append(tried)
+        if not as_json or tried.held is False:
+            word = {True: "held", False: "NOT HELD", None: "not tried"}[tried.held]
+            print(
+                f"{tried.attack.kind}: {tried.attack.name}: {word}: {tried.happened} ({tried.seconds} s)",
+                file=sys.stderr if as_json else sys.stdout,
+                flush=True,
+            )
+    counts = Counter({True: "held", False: "not_held", None: "not_tried"}[tried.held] for tried in found)
+    if as_json:
+        print(json.dumps({"attacks": len(found), **counts, "rows": [_row(tried) for tried in found]}))
+    else:
+        words = ("held", "not_held", "not_tried")
+        told = ", ".join(f"{counts[word]} {word.replace('_', ' ')}" for word in words)
+        print(f"{len(found)} attacks: {told}")
+    return found
+
+
+def _row(tried: Tried) -> dict[str, Any]:
+    return {
+        "kind": tried.attack.kind,
+        "attack": tried.attack.name,
+        "expected": tried.attack.expected,
+        "happened": tried.happened,
+        "held": tried.held,
+        "seconds": tried.seconds,
+    }
 
 
 def demand(holds: object, otherwise: str) -> None:

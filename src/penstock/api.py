@@ -141,7 +141,7 @@ def fuzz(
 
     async def conduct(fuzzing: Fuzzing) -> None:
         def look(fuzzing: Fuzzing) -> None:
-            if not to_end and any(found.finding.persistent for found in fuzzing.outcome.violations):
+            if not to_end and fuzzing.outcome.has_lasting:
                 fuzzing.outcome.stopped_by = FIRST_THAT_LASTS
 
         await fuzzing.run(look)

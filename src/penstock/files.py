@@ -1,9 +1,10 @@
 """The one place that writes files, and that opens files which others wrote.
 
-A file is written beside its final name and renamed when it is whole; one that grows while a run goes on is
-opened once.  Nothing is ever written through a link: a run's folder may come from a stranger, and what lies
-there under the name of a report may lead to a file of the user's.  The folder that the user named may be a
-link, since he chose it; the folders below it (`within`) may not.
+A file has no name until it is whole, where the file system allows that, and is written beside its final name
+elsewhere; one that grows while a run goes on is opened once.  Nothing is ever written through a link: a run's
+folder may come from a stranger, and what lies there under the name of a report may lead to a file of the
+user's.  The folder that the user named may be a link, since he chose it; the folders below it (`within`) may
+not.
 
 Relative paths mean what they meant at the start (`staying`), whatever folder an app has moved to since.
 
@@ -35,6 +36,8 @@ _ADVICE: Final = {
     errno.EPERM: "write elsewhere",
 }
 """What to do about a file that cannot be written."""
+_NAMELESS_REFUSED: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL})
+"""What a file system says that has no files without names."""
 NO_ROOM: Final = frozenset(_ADVICE)
 """The errors that say nothing about what was asked for, only that it finds no place."""
 
@@ -116,9 +119,9 @@ def whole_file(path: Path, what: str = "", *, within: Path | None = None) -> Ite
     with _naming(what, path), _folder_of(path, within) as folder:
         _refuse_what_is_no_file(path.name, folder)
         _sweep(path.name, folder)
-        unfinished = unfinished_path(path).name
+        unfinished = _unfinished(path.name)
         try:
-            with open(_create(unfinished, folder), "wb") as file:
+            with _begun(unfinished, folder) as file:
                 yield file
             os.replace(unfinished, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
@@ -133,18 +136,6 @@ def write_whole(path: Path, content: str | bytes, what: str = "", *, within: Pat
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     with whole_file(path, what, within=within) as file:
         file.write(data)
-
-
-def unfinished_path(path: Path) -> Path:
-    """Return what a file is called while it is written; two processes may write to one folder."""
-    return path.with_name(f"{path.name}.{os.getpid()}.part")
-
-
-def finish(unfinished: Path, path: Path, what: str = "", *, within: Path | None = None) -> None:
-    """Give a file that was written under another name in the same folder its own."""
-    with _naming(what, path), _folder_of(path, within) as folder:
-        _refuse_what_is_no_file(path.name, folder)
-        os.replace(unfinished.name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def open_growing(path: Path, what: str = "", *, within: Path | None = None) -> BinaryIO:
@@ -273,6 +264,42 @@ def _folder_of(path: Path, within: Path | None) -> Iterator[int]:
         os.close(descriptor)
 
 
+def own_number() -> int:
+    """Return this process's number as all others know it, whatever namespace it is in."""
+    try:
+        return int(Path("/proc/self").readlink().name)
+    except (OSError, ValueError):
+        return os.getpid()
+
+
+def _unfinished(name: str) -> str:
+    """Return what a file is called that is not there yet; two processes may write to one folder."""
+    return f"{name}.{own_number()}.part"
+
+
+@contextlib.contextmanager
+def _begun(name: str, folder: int) -> Iterator[BinaryIO]:
+    """Give a file to be written, which has its name afterwards; nothing is left of it if we are killed.
+
+    Not all file systems have files without names; there it has its name from the start.
+    """
+    try:
+        descriptor = os.open(".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in _NAMELESS_REFUSED:
+            raise
+        with open(_create(name, folder), "wb") as file:
+            yield file
+        return
+    with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+        yield file
+        file.flush()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+        # The link in /proc leads to the file itself, and only a call with a folder follows links.
+        os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=folder)
+
+
 def _create(name: str, folder: int) -> int:
     """Open a file that is new; what has its name and was left behind is removed, and no link is followed."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -314,10 +341,5 @@ def _sweep(name: str, folder: int) -> None:
 
 
 def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+    # By its number a signal would reach another one, if we are in a namespace.
+    return Path(f"/proc/{process}").exists() or not Path("/proc/self").exists()

@@ -343,10 +343,16 @@ def write_trace(
     records: Sequence[Record],
     verdict: Verdict | None = None,
     scene: Scene | None = None,
+    *,
+    home: Path | None = None,
     **details: Any,
 ) -> Path:
-    """Write a whole trace, atomically; a `scene` is what makes it whole to those who look at it."""
-    found: list[Mapping[str, Any]] = [_header(path, scenario, folder, details, scene)]
+    """Write a whole trace, atomically; a `scene` is what makes it whole to those who look at it.
+
+    It tells where the scenario is from there, or from its `home` if it will be moved to that.
+    """
+    header = _header(path if home is None else home, scenario, folder, details, scene)
+    found: list[Mapping[str, Any]] = [header]
     found += map(_as_json, lines_of(records, scene))
     if verdict is not None:
         found.append(_verdict_as_json(verdict))
@@ -460,10 +466,13 @@ class TraceWriter:
         scenario: Mapping[str, Any],
         folder: Path,
         scene: Scene | None = None,
+        *,
+        home: Path | None = None,
         **details: Any,
     ) -> None:
         self.path = path
-        self._lines: list[str] = [json.dumps(_header(path, scenario, folder, details, scene)) + "\n"]
+        header = _header(path if home is None else home, scenario, folder, details, scene)
+        self._lines: list[str] = [json.dumps(header) + "\n"]
         self._actors = frozenset() if scene is None else scene.actors
         self._version = 0 if scene is None else scene.version
         self._wires: dict[int, tuple[object, str]] = {}

@@ -262,7 +262,10 @@ def test_ctrl_c_at_the_prompt_is_as_good_as_quit(folder: Path) -> None:
     running.process.stdin.write("go 5\n")
     running.process.stdin.flush()
     assert "5 inputs so far" in running.process.stdout.readline()
+    assert running.process.stdout.read(len("fuzz> ")) == "fuzz> "
     running.interrupt()
+    # What is typed has no end of its own by then.
+    running.process.wait(60)
     status, printed = running.ended()
     assert status == 3 and "stopped by the user." in printed
     assert (running.folder / "summary.json").exists()

@@ -14,7 +14,7 @@ import pytest
 
 from disk_lab import file_limit
 from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.process import ControllerProcess, Program
+from penstock.controllers.tcp.process import GRACE_S, ControllerProcess, Program
 from penstock.errors import PenstockError
 from tcp_lab import is_alive, nothing_left, script, until, wait_until
 
@@ -40,13 +40,13 @@ def family(lines: list[str]) -> list[int]:
     return [int(line.split()[1]) for line in lines if line.startswith("family")]
 
 
-def started(program: Program, **options: object) -> ControllerProcess:
+def started(program: Program, grace_s: float = GRACE_S, **options: object) -> ControllerProcess:
     """Start a controller and end it again."""
     process = ControllerProcess(program, **options)  # type: ignore[arg-type]
 
     async def run() -> None:
         await process.start()
-        await process.stop()
+        await process.stop(grace_s)
 
     asyncio.run(run())
     return process
@@ -71,15 +71,12 @@ def test_it_runs_until_it_is_stopped_and_all_it_prints_is_kept(tmp_path: Path) -
     assert (tmp_path / "c0.log").read_text() == f"ready on {program.port}\n"
 
 
-def test_one_that_does_not_heed_the_request_to_end_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("penstock.controllers.tcp.process._GRACE_S", 0.1)
+def test_one_that_does_not_heed_the_request_to_end_is_killed(tmp_path: Path) -> None:
     program = script(
         tmp_path, "    import signal\n    signal.signal(signal.SIGTERM, signal.SIG_IGN)" + SERVES
     )
     with nothing_left(program):
-        assert started(program).ended == -signal.SIGKILL
+        assert started(program, grace_s=0.1).ended == -signal.SIGKILL
 
 
 def test_killing_it_kills_all_that_it_has_started(tmp_path: Path) -> None:
@@ -254,7 +251,7 @@ def test_a_port_that_somebody_has_is_a_sentence(tmp_path: Path) -> None:
 PENSTOCK = """
 import asyncio, sys
 from pathlib import Path
-from penstock.controllers.tcp.process import ControllerProcess, Program
+from penstock.controllers.tcp.process import GRACE_S, ControllerProcess, Program
 
 async def main():
     program = Program("c0", (sys.executable, "-ISu", sys.argv[1], "{port}"), int(sys.argv[2]))

@@ -374,7 +374,22 @@ _KEPT: dict[str, tuple[str, str, str, str]] = {
 }
 """By name: what stands before the class, what is there at first, when it crashes, what is kept of UDP."""
 
+_MOVED: dict[str, tuple[str, str, str, str]] = {
+    "list": ("", "[0, 0]", "self.k[1] == 12345", "self.k = [u.dst_port, self.k[0]]"),
+    "text": ("", "('', '')", "self.k[1] == 'p777'", "self.k = (f'p{u.dst_port}', self.k[0])"),
+    "truth": ("", "(False, False)", "self.k[1]", "self.k = (u.dst_port == 12345, self.k[0])"),
+    "sum": ("", "(0, 0)", "self.k[1] == 70000", "self.k = (u.dst_port, self.k[0] + u.dst_port)"),
+    "attribute": (
+        "class R:\n    old = new = 0",
+        "R()",
+        "self.k.old == 12345",
+        "self.k.old, self.k.new = self.k.new, u.dst_port",
+    ),
+}
+"""The same, where the next packet moves what is kept elsewhere, and only the third meets it there."""
+
 _SAFE: dict[str, tuple[str, str, str, str]] = {
+    "known_one": ("", "53", "self.k == 54", "self.k = u.dst_port if u.dst_port == self.k else self.k"),
     "never_both": ("", "0", "self.k > 5 and self.k < 6", "self.k = u.dst_port"),
     "too_large": ("", "0", "self.k > 65535", "self.k = u.dst_port"),
     "odd_twice": ("", "0", "self.k % 2", "self.k = 2 * u.dst_port"),
@@ -396,6 +411,8 @@ def programs() -> Iterator[Program]:
         yield _program(row["name"], "classes", row.get("before", ""), "None", row["test"], "", 1, "bug")
     for name, (prelude, initial, test, store) in _KEPT.items():
         yield _program(name, "kept", prelude, initial, test, store, 2, "bug")
+    for name, (prelude, initial, test, store) in _MOVED.items():
+        yield _program(f"moved_{name}", "kept", prelude, initial, test, store, 3, "bug")
     for name, (prelude, initial, test, store) in _SAFE.items():
         yield _program(name, "kept", prelude, initial, test, store, 2, "safe")
 

@@ -70,9 +70,10 @@ class Console:
             return list(command(*rest))
         if name not in VERBS:
             raise PenstockError(f"{words[:60]!r} is neither a command nor an input: type help.")
-        before = len(self._fuzzing.outcome.findings)
+        before = self._stage.recorder.step
         await self._fuzzing.perform(input_of(words))
-        return [finding_line(found) for found in self._fuzzing.outcome.findings[before:]] or ["done"]
+        news = (found for found in self._fuzzing.outcome.findings if found.step > before)
+        return list(map(finding_line, news)) or ["done"]
 
     # Looking.
 

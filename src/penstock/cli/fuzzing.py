@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -78,7 +79,7 @@ async def _watch(fuzzing: Fuzzing, *, quiet: bool, to_end: bool) -> None:
 
         def progress(fuzzing: Fuzzing) -> None:
             screen.show(fuzzing)
-            if not to_end and any(found.finding.persistent for found in fuzzing.outcome.violations):
+            if not to_end and fuzzing.outcome.has_lasting:
                 fuzzing.outcome.stopped_by = FIRST_THAT_LASTS
 
         await fuzzing.run(progress)
@@ -126,18 +127,41 @@ async def ask_terminal() -> str:
     """Read a line without keeping the network from going on."""
     say("fuzz> ", end="")
     loop = asyncio.get_running_loop()
-    ready = loop.create_future()
+    ready: asyncio.Future[None] = loop.create_future()
+
+    def announce() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
     try:
-        loop.add_reader(sys.stdin, ready.set_result, None)
+        loop.add_reader(sys.stdin, announce)
     except PermissionError:
         # A file is always ready, and cannot be waited for.
         return _line()
     try:
-        await ready
+        with _interrupting(ready):
+            await ready
     finally:
         # At once, so that the same line does not announce itself twice.
         loop.remove_reader(sys.stdin)
     return _line()
+
+
+@contextmanager
+def _interrupting(ready: asyncio.Future[None]) -> Iterator[None]:
+    """Have Ctrl-C be the end of what is typed, whoever hears of it otherwise."""
+    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+
+    def end() -> None:
+        if not ready.done():
+            ready.set_exception(EOFError())
+
+    loop.add_signal_handler(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, before)
 
 
 def _line() -> str:

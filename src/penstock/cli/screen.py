@@ -73,6 +73,7 @@ def picture(fuzzing: Fuzzing) -> Group:
     side = Table.grid(padding=(0, 4))
     side.add_row(facts, kinds)
     broken = sum(1 for found in outcome.violations if found.finding.persistent)
+    broken += outcome.repeated_besides.total()
     told = [Text(on_one_line(finding_line(found))) for found in outcome.findings[-_FINDINGS:]]
     heading = Text(
         f"{counted(broken, 'lasting violation')}; the latest news:" if told else "nothing found so far"

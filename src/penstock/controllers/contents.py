@@ -22,7 +22,7 @@ import random
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
-from operator import is_
+from operator import is_, itemgetter
 from typing import Any, Final, Generic, NamedTuple
 
 from penstock.symbolic.run import HOOK
@@ -326,10 +326,26 @@ def _read_set(value: set[Any]) -> tuple[Any, ...]:
     That order is Python's affair, but it must be the same after the set was put back.
     """
     members = list(value)
-    if len(members) > 1 and all(isinstance(member, _ATOMS) for member in members):
-        members.sort(key=lambda member: (type(member).__name__, repr(member)))
-        _write_set(value, members)
+    if len(members) > 1:
+        keyed = [(key, member) for member in members if (key := _plain(member)) is not None]
+        if len(keyed) == len(members):
+            members = [member for _, member in sorted(keyed, key=itemgetter(0))]
+            _write_set(value, members)
     return tuple(members)
+
+
+def _plain(value: Any) -> str | None:
+    """Return a text that says all about a value which is made of numbers and texts; None for others."""
+    if isinstance(value, _ATOMS):
+        base = next(each for each in _ATOMS if isinstance(value, each))
+        return f"{type(value).__name__} {base.__repr__(value)}"
+    kind = type(value)
+    if kind is not tuple and kind is not frozenset:
+        return None
+    parts = [part for part in map(_plain, value) if part is not None]
+    if len(parts) < len(value):
+        return None
+    return f"{kind.__name__} ({', '.join(parts if kind is tuple else sorted(parts))})"
 
 
 def _same_set(value: set[Any], content: tuple[Any, ...]) -> bool:

@@ -337,6 +337,10 @@ class NativeController:
         plain = question.message(inputs)
         return self._call(_handler_of(message), switch, message, state=state.snapshot, plain=plain)
 
+    def bare(self, state: NativeState) -> NativeState:
+        """Return a state without the names of packets, which the program does not know."""
+        return state._replace(held=())
+
     def rehearse(self, state: NativeState) -> Perform:
         """Bring the program into a state, and return what has things happen to it one after the other."""
         state.snapshot.restore()
@@ -370,8 +374,9 @@ class NativeController:
             self.look()
         if self._followed:
             message = arguments[-1] if isinstance(arguments[-1], OpenFlowMessage) else None
-            given = Given(state, (handler, *arguments), str(arguments[0]), message)
-            self.steps[given] = state._replace(snapshot=after)
+            bare = self.bare(state)
+            given = Given(bare, (handler, *arguments), str(arguments[0]), message)
+            self.steps[given] = bare._replace(snapshot=after)
         return self._named(state, after, sends, events, arguments)
 
     def _named(

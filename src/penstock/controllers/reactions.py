@@ -56,7 +56,11 @@ class Answering(Protocol):
 
     @property
     def steps(self) -> Mapping[Given, Any]:
-        """What has happened to the program so far, with the state that it was in afterwards."""
+        """What has happened to the program so far, with the state that it was in afterwards, both bare."""
+        ...
+
+    def bare(self, state: Any) -> Any:
+        """Return a state without what the program itself does not know of: what it does is the same."""
         ...
 
     def rehearse(self, state: Any) -> Perform:

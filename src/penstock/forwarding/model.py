@@ -40,7 +40,7 @@ from penstock.world.switch.turn import Chassis
 
 _ALL_PORTS: Final = (PortNo.FLOOD, PortNo.ALL, PortNo.IN_PORT)
 _EVERY_BIT: Final = (1 << WIDTH) - 1
-_LONGEST_LOG: Final = 100_000
+_LONGEST_LOG: Final = 4_096
 
 
 class HostPort(NamedTuple):

@@ -9,6 +9,7 @@ two inputs and gone on with; `fuzz` is the whole of it, from a scenario to a fol
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import shutil
 import time
@@ -17,6 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from heapq import nlargest
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -30,7 +32,7 @@ from penstock.fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock.fuzz.deliveries import Deliveries
 from penstock.fuzz.generator import Generator
 from penstock.fuzz.inputs import Check, Fault, Input, Wait
-from penstock.fuzz.judging import Finding, Invariant, Mishaps, Patient, Properties
+from penstock.fuzz.judging import REPEATED, VIOLATED, Finding, Invariant, Mishaps, Patient, Properties
 from penstock.fuzz.recorder import Recorder
 from penstock.fuzz.scripted import ScriptedInputs, Source
 from penstock.fuzz.stage import Stage
@@ -48,6 +50,12 @@ SECONDS_TO_REST: Final = 0.5
 
 _FIRST_PAUSE_MS: Final = 20
 """How soon it is looked again whether something that is wrong has passed; later looks are further apart."""
+
+_MOST_FINDINGS: Final = 4000
+_MOST_PASSED: Final = 1000
+_MOST_ALIKE: Final = 100
+_LATEST: Final = 100
+"""How much is kept of what a long run finds."""
 
 _RUN: Final = "The run"
 """What is written here, in a sentence that says that it cannot be."""
@@ -67,6 +75,11 @@ class Found:
     inputs: int
     """How many inputs there had been."""
 
+    @property
+    def lasted(self) -> int:
+        """For how many milliseconds it had been wrong, if it is over."""
+        return 0 if self.finding.since is None else max(0, self.at - self.finding.since)
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -76,6 +89,11 @@ class Outcome:
     internal: int = 0
     seconds: float = 0.0
     findings: list[Found] = field(default_factory=list)
+    """What was found; in a long run not all that passed, or came again, is kept."""
+    passed_besides: int = 0
+    """How many violations that passed are kept no more; none of them took longer than those that are."""
+    repeated_besides: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many lasting violations are kept no more, by what was violated and how."""
     undecided: list[Found] = field(default_factory=list)
     """What was wrong when the run ended, and had not lasted long enough to count."""
     by_verb: Counter[str] = field(default_factory=Counter)
@@ -95,7 +113,40 @@ class Outcome:
     @property
     def violations(self) -> list[Found]:
         """The findings that say that something was violated."""
-        return [found for found in self.findings if found.finding.verdict == "violated"]
+        return [found for found in self.findings if found.finding.verdict == VIOLATED]
+
+    @property
+    def has_lasting(self) -> bool:
+        """Whether a violation was found that lasts."""
+        return any(found.finding.persistent and found.finding.verdict == VIOLATED for found in self.findings)
+
+    def add(self, news: Sequence[Found]) -> None:
+        """Take in what was found; all of it is in the trace, but only so much is kept in memory."""
+        if len(self.findings) > _MOST_FINDINGS:
+            self._forget()
+        self.findings += news
+
+    def _forget(self) -> None:
+        """Keep of what passed that which took longest, of what lasts the first of each kind."""
+        passed = [found for found in self.findings[:-_LATEST] if found.finding.has_passed]
+        longest = {id(found) for found in nlargest(_MOST_PASSED, passed, key=lambda found: found.lasted)}
+        seen: Counter[tuple[str, str]] = Counter()
+        kept: list[Found] = []
+        for found in self.findings[:-_LATEST]:
+            finding, is_kept = found.finding, True
+            if finding.has_passed:
+                is_kept = id(found) in longest
+                self.passed_besides += 0 if is_kept else finding.times
+            elif finding.verdict == VIOLATED and finding.persistent:
+                seen[finding.kind] += 1
+                is_kept = seen[finding.kind] <= _MOST_ALIKE
+                self.repeated_besides[finding.kind] += not is_kept
+            elif finding.verdict != REPEATED:
+                # What was wrong for the moment is told again when it has passed or is known to last.
+                is_kept = False
+            if is_kept:
+                kept.append(found)
+        self.findings[:-_LATEST] = kept
 
 
 class Fuzzing:
@@ -111,13 +162,16 @@ class Fuzzing:
         self.deliveries = Deliveries(stage.setting)
         self.stopping = False
         """Set it to have the run stop before the next input."""
+        self.opening_s = 0.0
+        """How much of its time the run took to begin."""
         stage.observers += [*(invariant.observe for invariant in self.invariants), self.deliveries.observe]
 
     async def run(self, progress: Progress | None = None, *, until: int | None = None) -> Outcome:
         """Go on until the end of the run, or until so many inputs in all, or until somebody stops it."""
         outcome, begin = self.outcome, time.monotonic() - self.outcome.seconds
         outcome.stopped_by, self.stopping = "", False
-        self.stage.until = None if self.options.seconds is None else begin + self.options.seconds
+        if self.options.seconds is not None:
+            self.stage.until = begin + self.options.seconds - self.opening_s
         while not (ended := self._end()) and (until is None or outcome.inputs < until):
             await self.perform(self.generator.next(self.stage.possible()))
             outcome.seconds = time.monotonic() - begin
@@ -136,8 +190,9 @@ class Fuzzing:
             return Bound("the end of its inputs", Why.INPUTS)
         if self.options.events is not None and self.outcome.inputs >= self.options.events:
             return Bound("the number of events", Why.EVENTS, self.options.events)
-        if self.options.seconds is not None and self.outcome.seconds >= self.options.seconds:
-            return Bound("the time limit", Why.SECONDS, self.options.seconds)
+        seconds, spent = self.options.seconds, self.outcome.seconds + self.opening_s
+        if seconds is not None and spent >= seconds - self.stage.resting_s:
+            return Bound("the time limit", Why.SECONDS, seconds)
         return (
             "" if self._has_room() else Bound("the size of the trace", Why.TRACE_SIZE, self.options.trace_mb)
         )
@@ -170,7 +225,9 @@ class Fuzzing:
         """Do nothing more while something is wrong, until it has passed or is known to last."""
         pause, left = _FIRST_PAUSE_MS, self.options.persistent_ms
         while left > 0 and self._is_undecided() and self._has_room() and not self.stopping:
-            pause = min(pause, left)
+            pause = min(pause, left, int(self.stage.left_s(left) * 1000))
+            if not pause:
+                return
             await self.stage.perform(Wait(pause))
             self.outcome.inputs += 1
             self.outcome.by_verb["wait"] += 1
@@ -188,7 +245,7 @@ class Fuzzing:
             for finding in invariant.check(now, at_rest=at_rest):
                 step = self.stage.recorder.finding(finding, now)
                 news.append(Found(finding, step, now, self.outcome.inputs))
-        self.outcome.findings += news
+        self.outcome.add(news)
         return news
 
     async def _after_mishap(self) -> None:
@@ -237,7 +294,7 @@ class Fuzzing:
         now = self.stage.now()
         for finding in (finding for reader in self._readers for finding in reader.repeated()):
             step = self.stage.recorder.finding(finding, now)
-            self.outcome.findings.append(Found(finding, step, now, self.outcome.inputs))
+            self.outcome.add([Found(finding, step, now, self.outcome.inputs)])
 
     def _conclude_deliveries(self) -> None:
         """Note why nothing arrived; a run that sends nothing was perhaps given no packets on purpose."""
@@ -285,7 +342,15 @@ async def fuzz(
     `conclude` is called when all is over, also if the run was broken off.  A controller that is a process
     says in its greeting which version of OpenFlow it speaks; where nobody asked for another, that is used.
     """
-    go = partial(_fuzz, output=output, invariants=invariants, conduct=conduct, conclude=conclude, begun=begun)
+    go = partial(
+        _fuzz,
+        output=output,
+        invariants=invariants,
+        conduct=conduct,
+        conclude=conclude,
+        begun=begun,
+        since=time.monotonic(),
+    )
     if scenario.openflow is not None or not has_processes(scenario):
         return await go(scenario)
     try:
@@ -310,9 +375,13 @@ async def _fuzz(
     conduct: Conductor | None,
     conclude: Callable[[Report], object] | None,
     begun: Callable[[Path], object] | None,
+    since: float,
     provisional: bool = False,
 ) -> Report:
-    """Fuzz a scenario; a `provisional` run leaves nothing behind if the controller speaks another version."""
+    """Fuzz a scenario; a `provisional` run leaves nothing behind if the controller speaks another version.
+
+    Its time counts from a moment `since`.
+    """
     setting = build_setting(scenario)
     folder = run_folder(output, scenario)
     if begun is not None:
@@ -329,14 +398,14 @@ async def _fuzz(
     discarded = False
     try:
         with origins.recorded(returns=False):
-            await stage.open()
-            for each in watched:
-                each.begin()
-            async with _callers(stage):
-                with _noting(fuzzing.outcome, ends=True):
-                    await (conduct(fuzzing) if conduct is not None else fuzzing.run())
-                with _noting(fuzzing.outcome):
-                    await fuzzing.finish()
+            if await _is_open(fuzzing, since):
+                for each in watched:
+                    each.begin()
+                async with _callers(stage):
+                    with _noting(fuzzing.outcome, ends=True):
+                        await (conduct(fuzzing) if conduct is not None else fuzzing.run())
+                    with _noting(fuzzing.outcome):
+                        await fuzzing.finish()
     except OtherVersion:
         discarded = provisional
         raise
@@ -352,6 +421,25 @@ async def _fuzz(
             with _noting(fuzzing.outcome):
                 conclude(report)
     return report
+
+
+async def _is_open(fuzzing: Fuzzing, since: float) -> bool:
+    """Have the network begin; tell whether it has before the time was up."""
+    stage, outcome, seconds = fuzzing.stage, fuzzing.outcome, fuzzing.options.seconds
+    stage.until = None if seconds is None else since + seconds
+    limit = asyncio.timeout(None if seconds is None else stage.left_s(seconds))
+    try:
+        async with limit:
+            await stage.open()
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        outcome.stopped_by = Bound("the time limit", Why.SECONDS, seconds)
+        outcome.reasons = [Bound("not all switches had joined when the time was up", Why.SECONDS, seconds)]
+        outcome.judged = False
+        return False
+    fuzzing.opening_s = time.monotonic() - since
+    return True
 
 
 @contextmanager

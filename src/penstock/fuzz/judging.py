@@ -45,6 +45,16 @@ class Finding:
     times: int = 1
     """How often it was found, or how many alike there are."""
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What is wrong; what comes after the colon of a message is how that came about this time."""
+        return self.invariant, self.message.partition(":")[0]
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether it is the end of a violation that did not last."""
+        return self.verdict == HEALED and not self.persistent
+
 
 class Invariant(Protocol):
     """Something that must hold while a run goes on."""

@@ -34,7 +34,7 @@ from typing import Final
 
 from penstock.controllers.tcp.line import Line
 from penstock.controllers.tcp.outside import Outside, Remote
-from penstock.controllers.tcp.process import Program
+from penstock.controllers.tcp.process import GRACE_S, Program
 from penstock.controllers.tcp.session import Patience
 from penstock.controllers.tcp.tls import tls_of
 from penstock.errors import OtherVersion, PenstockError
@@ -77,6 +77,10 @@ LINES_PER_S: Final = 1000
 _RECONNECT_S: Final = 1.0
 _SETTLING_MS: Final = 3000
 _FAREWELL_S: Final = 2.0
+_LEAST_GRACE_S: Final = 0.3
+"""How long a controller may take to end although the time is up."""
+_RESTING: Final = 0.2
+"""How much of a limited time, at most, is for the network to come to rest."""
 _NAMED: Final = 8
 _ATTEMPTS: Final = 3
 """How often a controller may hang up before its handshake counts as failed."""
@@ -131,6 +135,8 @@ class LiveStage(Stage):
         """How many messages came from controllers."""
         self._handed = 0
         """How many messages controllers were handed."""
+        if (seconds := setting.options.seconds) is not None:
+            self.resting_s = min(_RESTING * seconds, setting.options.settle_ms / 1000)
         self._began = time.monotonic()
         self._random = Random(f"pauses {seed}")
         self._ran, self._allowance = self._began, _BURST
@@ -173,7 +179,7 @@ class LiveStage(Stage):
     async def quiesce(self, limit_ms: int) -> bool:
         """Wait until nothing is under way and every controller has answered and is quiet."""
         loop = asyncio.get_running_loop()
-        limit = loop.time() + limit_ms / 1000
+        limit = loop.time() + self.left_s(limit_ms / 1000)
         while loop.time() < limit:
             self._raise_failure()
             before = self._changes
@@ -334,11 +340,11 @@ class LiveStage(Stage):
     async def close(self) -> None:
         """Hang up and end all controllers."""
         if not self._closing:
-            await self._outside.answers.settle(_FAREWELL_S)
+            await self._outside.answers.settle(self.left_s(_FAREWELL_S))
         self._closing = True
         if self._ticking is not None:
             self._ticking.cancel()
-        await self._outside.stop()
+        await self._outside.stop(max(_LEAST_GRACE_S, self.left_s(GRACE_S)))
 
     # Inputs.
 

@@ -7,12 +7,12 @@ long, is among them too: nobody knows whether it would have passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from penstock.fuzz.fuzzing import Outcome
-from penstock.fuzz.judging import HEALED, Finding
+from penstock.fuzz.judging import Finding
 
 MOST_LISTED: Final = 1000
 _MOST_TOLD: Final = 5
@@ -50,13 +50,9 @@ class Passing:
 
 def passing(outcome: Outcome) -> list[Passing]:
     """Return the violations of a run that did not last, in the order in which they came up."""
-    found = [_passing(found.finding, found.at) for found in outcome.findings if _has_passed(found.finding)]
+    found = [_passing(found.finding, found.at) for found in outcome.findings if found.finding.has_passed]
     found += [_passing(each.finding, each.at, is_over=False) for each in outcome.undecided]
     return sorted(found, key=lambda each: each.at)
-
-
-def _has_passed(finding: Finding) -> bool:
-    return finding.verdict == HEALED and not finding.persistent
 
 
 def _passing(finding: Finding, end: int, *, is_over: bool = True) -> Passing:
@@ -64,12 +60,17 @@ def _passing(finding: Finding, end: int, *, is_over: bool = True) -> Passing:
     return Passing(finding.invariant, finding.message, since, max(0, end - since), is_over, finding.times)
 
 
+def number_passed(outcome: Outcome, found: Sequence[Passing]) -> int:
+    """Return how many violations passed, those too that are kept no more."""
+    return outcome.passed_besides + sum(each.number for each in found)
+
+
 def passing_lines(outcome: Outcome) -> Iterator[str]:
     """Yield how many violations passed, and those that took the longest."""
     found = passing(outcome)
     if not found:
         return
-    number = sum(each.number for each in found)
+    number = number_passed(outcome, found)
     yield f"{number:,} violation{'' if number == 1 else 's'} passed without lasting:"
     longest = sorted(found, key=lambda each: -each.lasted)[:_MOST_TOLD]
     yield from (f"  {each}" for each in longest)

@@ -100,6 +100,8 @@ class Stage(ABC):
         """Who else is handed every record: invariants, mostly."""
         self.until: float | None = None
         """The moment, by `time.monotonic`, from which on nothing follows any more: a storm has no end."""
+        self.resting_s = 0.0
+        """How much of a run's time is for the network to come to rest at the end."""
         self.has_begun = False
         """Whether anything was done to the network yet."""
         self.log_observers: list[Callable[[str, str], None]] = []
@@ -297,6 +299,10 @@ class Stage(ABC):
         """Lose what is too much for a wire, the oldest first."""
         while len(self.world.queue(channel)) > CAPACITY:
             self.world.take(Transition("drop", *channel))
+
+    def left_s(self, most: float) -> float:
+        """Return for how many seconds something may go on that has at most so many."""
+        return most if self.until is None else max(0.0, min(most, self.until - time.monotonic()))
 
     def run(self, most: int | None = None) -> int:
         """Let what follows by itself happen, one after the other; return how many steps there were."""

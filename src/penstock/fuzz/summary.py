@@ -12,7 +12,7 @@ from penstock.explore.search import peak_rss_mb
 from penstock.files import absolute, write_whole
 from penstock.fuzz.fuzzing import Found, Report
 from penstock.fuzz.judging import REPEATED, VIOLATED
-from penstock.fuzz.passing import MOST_LISTED, passing, passing_lines
+from penstock.fuzz.passing import MOST_LISTED, number_passed, passing, passing_lines
 from penstock.next_steps import Ran, Suggestion, advice, next_steps
 from penstock.stopping import Bound
 from penstock.trace import read_trace
@@ -73,25 +73,19 @@ def run_verdict(report: Report) -> Verdict:
 
 def _passing(report: Report) -> int:
     """Return how many violations went away before they counted."""
-    return sum(each.number for each in passing(report.outcome))
+    return number_passed(report.outcome, passing(report.outcome))
 
 
 def _repetition(found: Found, report: Report) -> Found | None:
     """Return what says how often a violation came, if it came again."""
-    what = (found.finding.invariant, _what(found))
     return next(
         (
             each
             for each in report.outcome.findings
-            if each.finding.verdict == REPEATED and (each.finding.invariant, _what(each)) == what
+            if each.finding.verdict == REPEATED and each.finding.kind == found.finding.kind
         ),
         None,
     )
-
-
-def _what(found: Found) -> str:
-    """Return what is wrong; what comes after the colon of a message is how that came about this time."""
-    return found.finding.message.partition(":")[0]
 
 
 def _violation(found: Found, report: Report) -> dict[str, Any]:
@@ -119,14 +113,14 @@ def summary_lines(report: Report) -> Iterator[str]:
     outcome = report.outcome
     alike: dict[tuple[str, str], list[Found]] = {}
     for found in lasting(report):
-        alike.setdefault((found.finding.invariant, _what(found)), []).append(found)
-    for first, *more in alike.values():
+        alike.setdefault(found.finding.kind, []).append(found)
+    for kind, (first, *more) in alike.items():
         yield finding_line(first)
         yield from (f"     {text}" for text in _cause(report, first))
-        if more:
-            yield f"     The same was found {counted(len(more), 'time')} more."
-        if (again := _repetition(first, report)) is not None:
-            yield f"     {repetition_line(again)}"
+        if again := len(more) + outcome.repeated_besides[kind]:
+            yield f"     The same was found {counted(again, 'time')} more."
+        if (repeated := _repetition(first, report)) is not None:
+            yield f"     {repetition_line(repeated)}"
     kinds = ", ".join(f"{times} {verb}" for verb, times in outcome.by_verb.most_common())
     rate = outcome.inputs / outcome.seconds if outcome.seconds else 0.0
     yield (

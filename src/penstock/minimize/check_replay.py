@@ -46,7 +46,7 @@ class CheckReproducer:
         """Replay some of the script's inputs; as that is exact, once is enough."""
         return self._play(inputs)[0]
 
-    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
+    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
         with origins.recorded():
             attempt, records = self._play(inputs)
@@ -55,7 +55,7 @@ class CheckReproducer:
             why = explain(self._built, records, attempt.invariant, attempt.message)
             verdict = verdict_of(attempt.invariant, attempt.message, why)
         scenario = self.script.scenario
-        write_trace(path, scenario.table(), scenario.folder, records, verdict, self._built.scene)
+        write_trace(path, scenario.table(), scenario.folder, records, verdict, self._built.scene, home=home)
         return attempt
 
     def rewritten(self, inputs: Sequence[Cue]) -> Script | None:

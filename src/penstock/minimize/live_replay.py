@@ -131,12 +131,19 @@ class LiveReproducer:
         self.lessons.miss(sorted(missed), lines_of(inputs))
         return attempt
 
-    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
+    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs once, and write what happens as a trace."""
         scenario = self.script.scenario
         seed, details = self.setting.options.seed, about(self.script.violation, wide=self.wide)
         writer = TraceWriter(
-            path, scenario.table(), scenario.folder, self.setting.scene, engine="fuzz", seed=seed, **details
+            path,
+            scenario.table(),
+            scenario.folder,
+            self.setting.scene,
+            home=home,
+            engine="fuzz",
+            seed=seed,
+            **details,
         )
         with closing(WrittenLog(writer, self.setting.version)) as recorder:
             return self.played(inputs, recorder, patient=True)[0]

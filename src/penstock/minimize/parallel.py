@@ -174,9 +174,9 @@ class _Told:
         )
         return self._source.answer(_Asked(question, task))
 
-    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
+    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some inputs here, and write what happens as a trace."""
-        return self._shared.local.with_script(self.script).record(inputs, path)
+        return self._shared.local.with_script(self.script).record(inputs, path, home=home)
 
     def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
         """Return a replay of some inputs as a script of its own."""

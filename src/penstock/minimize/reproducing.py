@@ -73,8 +73,11 @@ class Reproducer(Protocol):
         """Replay some of the script's inputs, in their order; try up to so many times."""
         ...
 
-    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
-        """Replay some of the script's inputs once, and write what happens as a trace."""
+    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
+        """Replay some of the script's inputs once, and write what happens as a trace.
+
+        Whoever moves the trace says where to: it tells where the scenario is from there.
+        """
         ...
 
     def rewritten(self, inputs: Sequence[Cue]) -> Script | None:

@@ -182,12 +182,19 @@ class VirtualReproducer:
         """Replay some of the script's inputs; as that is exact, once is enough."""
         return self._played(inputs, SilentRecorder(self.setting.version))
 
-    def record(self, inputs: Sequence[Cue], path: Path) -> Attempt:
+    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
         scenario, seed = self.script.scenario, self.setting.options.seed
         details = about(self.script.violation, wide=self.wide)
         writer = TraceWriter(
-            path, scenario.table(), scenario.folder, self.setting.scene, engine="fuzz", seed=seed, **details
+            path,
+            scenario.table(),
+            scenario.folder,
+            self.setting.scene,
+            home=home,
+            engine="fuzz",
+            seed=seed,
+            **details,
         )
         recorder = Recorder(writer, self.setting.version)
         try:

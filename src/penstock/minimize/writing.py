@@ -14,11 +14,12 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from penstock.clean_text import file_name, json_text, visible
 from penstock.errors import PenstockError
-from penstock.files import absolute, finish, make_folder, remove, unfinished_path, write_whole
+from penstock.files import absolute, copy, make_folder, remove, write_whole
 from penstock.minimize.ddmin import Minimal
 from penstock.minimize.identity import bug_of
 from penstock.minimize.progress import FILE
@@ -95,18 +96,12 @@ def scenario_text(minimal: Minimal, into: Path) -> str:
 
 def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> None:
     """Write a run in which the violation came; a trace without it would make a test that says nothing."""
-    unfinished = unfinished_path(path)
     for _ in range(max(1, tries)):
-        try:
-            reproduced = player.record(minimal.inputs, unfinished).reproduced
-        except BaseException:
-            remove(unfinished)
-            raise
-        if reproduced:
-            # The header says where the scenario is, relative to the trace; both names are in one folder.
-            finish(unfinished, path, _MINIMAL)
-            return
-    remove(unfinished)
+        with TemporaryDirectory() as folder:
+            recorded = Path(folder) / path.name
+            if player.record(minimal.inputs, recorded, home=path).reproduced:
+                copy(recorded, path, _MINIMAL)
+                return
     raise PenstockError(
         f"What was found does not lead to the violation again{f' in {tries} tries' if tries > 1 else ''}: "
         + (

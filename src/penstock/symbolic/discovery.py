@@ -184,7 +184,7 @@ class Discovery:
         solver = self._solver(frames)
         assert isinstance(end.port, int)
         reaching = arrivals(self.network, seen, end.node, end.port, frames.fields, solver.may_have)
-        state = seen[self.controller.name]
+        state = self.controller.bare(seen[self.controller.name])
         for arrival in reaching:
             if self.controller.name not in arrival.controllers:
                 continue
@@ -281,6 +281,7 @@ class Discovery:
     def messages(self, state: Any, switch: str, template: OpenFlowMessage) -> dict[str, OpenFlowMessage]:
         """Return messages like one, each treated in another way, by what they say."""
         question = question_about(template, self.controller.version)
+        state = self.controller.bare(state)
         key = (state, switch, template)
         exploration = self._explored_once(key, state, switch, question, Solver(question.space))
         more = self._more_messages.get((switch, template), ())

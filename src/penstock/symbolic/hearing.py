@@ -141,6 +141,10 @@ class Hearing:
         """What happened to the controller so far, and the state it was in then; all in its own words."""
         return self._controller.steps
 
+    def bare(self, state: HearingState) -> HearingState:
+        """Return a state without what the program has not heard yet, or does not know of at all."""
+        return HearingState(self._controller.bare(state.inner))
+
     def rehearse(self, state: Any) -> Perform:
         """Bring the controller into a state of its own, and return what has things happen to it."""
         return self._controller.rehearse(state)

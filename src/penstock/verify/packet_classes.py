@@ -175,6 +175,7 @@ class PacketClasses:
         At a moment `until` on the monotonic clock it stops, and says so.
         """
         before = self.count
+        programs = list(dict.fromkeys(map(self._controller.bare, programs)))
         for match in sorted(experience.matches):
             self.tell_apart_by(match)
         sent = {each.host.name: {known.data for known in each.classes} for each in self.hosts}

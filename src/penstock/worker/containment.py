@@ -14,6 +14,7 @@ import ctypes
 import faulthandler
 import os
 import resource
+import select
 import shutil
 import signal
 import struct
@@ -123,8 +124,13 @@ class Contained:
         size = min(os.fstat(self.faults).st_size, 1 << 16)
         return os.pread(self.faults, size, 0).decode(errors="replace")
 
-    def end(self) -> None:
-        """End it, with all that it has started, and wait until nothing of it is left."""
+    def end(self, patience: float = 0.0) -> None:
+        """End it, with all that it has started, and wait until nothing of it is left.
+
+        What a process has used is counted with its parent's if that has seen it end.  So one that has done
+        its work is given a little time to end by itself, or nobody would know what the work took.
+        """
+        select.select([self.status], [], [], patience)
         # Where there is no namespace, it is the warden who ends what the program has started.
         os.kill(self.warden, signal.SIGTERM)
         until = time.monotonic() + _CLEANING_S
@@ -354,11 +360,3 @@ def _lower(limit: int, value: int) -> None:
     with suppress(ValueError, OSError):
         lower = value if most < 0 else min(value, most)
         resource.setrlimit(limit, (lower, lower))
-
-
-def own_number() -> int:
-    """Return this process's number as the supervisor knows it, whatever namespace it is in."""
-    try:
-        return int(Path("/proc/self").readlink().name)
-    except (OSError, ValueError):
-        return os.getpid()

@@ -28,8 +28,9 @@ from penstock.controllers import calls
 from penstock.controllers.calls import Fatal, Page
 from penstock.controllers.watchdog import Spent, spent
 from penstock.errors import Interrupted, PenstockError
+from penstock.files import own_number
 from penstock.stopping import Bound, Why
-from penstock.worker.containment import Contained, Terminal, own_number, start
+from penstock.worker.containment import Contained, Terminal, start
 from penstock.worker.crossing import Frames, Garbled, send
 from penstock.world.network import ComponentRaised
 
@@ -46,6 +47,8 @@ _BUSY: Final = 10
 """How many times longer it may take on a machine that has much else to do."""
 _HANG_S: Final = 3.0
 """How long a call may go on when its time is up and it was interrupted; then nothing can."""
+_ENDING_S: Final = 0.5
+"""How long a worker that has said its last word may take to end."""
 _MOST_DEATHS: Final = 24
 _MOST_PRINTED: Final = 16_384
 _SHARE_OF_MEMORY: Final = 0.9
@@ -261,7 +264,7 @@ class _Watching:
         try:
             ended = self._followed(worker)
         finally:
-            worker.end()
+            worker.end(patience=0.0 if self._end is None else _ENDING_S)
         if isinstance(self._end, Done):
             return self._end
         if isinstance(self._end, Failed):
@@ -391,6 +394,8 @@ class _Watching:
         page = self.page
         if page.began:
             return _Death(page.number, False, what, page.place)
+        if self.pressed.times:
+            raise Lost(Bound("Ctrl-C", Why.INTERRUPTED))
         raise Lost(Bound(f"the worker ended before its work was done: {what}{_where(worker)}", Why.WORKER))
 
     def _more(self, worker: Contained) -> bool:

@@ -470,7 +470,7 @@ class OsKenController:
             after = replace(after, waiting=waiting, ended=after.ended | {switch})
         if self._followed:
             switch = what.switch if isinstance(what, Arrive) else ""
-            self.steps[Given(state, (what, decided), switch, message)] = after
+            self.steps[Given(self.bare(state), (what, decided), switch, message)] = self.bare(after)
         sends, malformed = self._sends(doings)
         after, sent = self._named(state, after, sends, what, message)
         events = (*self._events(doings), *malformed, *sent.events)
@@ -534,6 +534,10 @@ class OsKenController:
     def hears(self, state: OsKenState, switch: str) -> bool:
         """Tell whether the program would take in what a switch sends."""
         return not state.hung and switch in state.joined
+
+    def bare(self, state: OsKenState) -> OsKenState:
+        """Return a state without the names of packets, which the program does not know."""
+        return replace(state, held=()) if state.held else state
 
     def pose(
         self,

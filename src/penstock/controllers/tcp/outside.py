@@ -17,7 +17,7 @@ from penstock.controllers.tcp.activity import activity
 from penstock.controllers.tcp.answers import Answers
 from penstock.controllers.tcp.line import Line
 from penstock.controllers.tcp.log_lines import FollowedFile
-from penstock.controllers.tcp.process import ControllerProcess, Program
+from penstock.controllers.tcp.process import GRACE_S, ControllerProcess, Program
 from penstock.controllers.tcp.session import Patience
 from penstock.controllers.tcp.tls import Tls
 from penstock.openflow.messages import OpenFlowMessage
@@ -116,11 +116,11 @@ class Outside:
         """Start all controllers, and wait until all listen."""
         await _all(process.start() for process in self.processes.values())
 
-    async def stop(self) -> None:
-        """Hang up everywhere and end all controllers."""
+    async def stop(self, grace_s: float = GRACE_S) -> None:
+        """Hang up everywhere and end all controllers; those that do not in a while are killed."""
         for line in self.lines.values():
             line.drop()
-        await _all(process.stop() for process in self.processes.values())
+        await _all(process.stop(grace_s) for process in self.processes.values())
 
     def read_log_files(self) -> None:
         """Tell what the controllers wrote to their log files since the last time."""

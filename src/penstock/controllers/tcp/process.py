@@ -43,7 +43,7 @@ _SHOWN: Final = 5
 """How many log lines a failure shows."""
 
 _LOOK_S: Final = 0.02
-_GRACE_S: Final = 2.0
+GRACE_S: Final = 2.0
 _LOG: Final = "The log"
 """What is written here, in a sentence that says that it cannot be."""
 _Decoder: Final = codecs.getincrementaldecoder("utf-8")
@@ -273,11 +273,11 @@ class ControllerProcess:
 
     # Ending.
 
-    async def stop(self) -> None:
+    async def stop(self, grace_s: float = GRACE_S) -> None:
         """Ask the command to end, and kill it if it does not in a while."""
         self._order(b"t")
         if self._watching is not None:
-            await asyncio.wait({self._watching}, timeout=_GRACE_S)
+            await asyncio.wait({self._watching}, timeout=grace_s)
         await self.kill()
 
     async def kill(self) -> None:
