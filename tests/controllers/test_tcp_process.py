@@ -251,7 +251,7 @@ def test_a_port_that_somebody_has_is_a_sentence(tmp_path: Path) -> None:
 PENSTOCK = """
 import asyncio, sys
 from pathlib import Path
-from penstock.controllers.tcp.process import GRACE_S, ControllerProcess, Program
+from penstock.controllers.tcp.process import ControllerProcess, Program
 
 async def main():
     program = Program("c0", (sys.executable, "-ISu", sys.argv[1], "{port}"), int(sys.argv[2]))
