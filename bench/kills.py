@@ -28,7 +28,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bench.against import lasting
 from bench.hostile.attack import Attack, Done, attempt_and_tell, demand, penstock
 from penstock.controllers.tcp.ports import free_port
 
@@ -114,8 +113,11 @@ def _answer(done: Done, command: Command) -> Any:
         demand(holds=False, otherwise=f"exit {done.status} and no answer: {done.last_line}")
     if command.words[0] == "minimize":
         return {key: told[key] for key in ("result", "property", "size", "sequence")}
-    told.pop("folder", None)
-    return lasting(told) if command.is_exact else told["result"]
+    if not command.is_exact:
+        return told["result"]
+    found = [(each["property"], each["message"]) for each in told["violations"]]
+    # How much of an explanation is tried depends on how much time there is.
+    return [*(told.get(key) for key in ("result", "states", "transitions", "inputs", "internal")), found]
 
 
 def _kill(moment: float, chance: random.Random, killed: list[str], process: subprocess.Popen[bytes]) -> None:

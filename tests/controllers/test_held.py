@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.controllers.held import KEEPS, RELEASES, Held, Holding, Sent, held, named
+from penstock.controllers.held import KEEPS, RELEASES, Held, Holding, Naming, Sent, held, named
 from penstock.openflow.actions import Action, Output
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
@@ -137,3 +137,50 @@ def test_only_packets_with_names_are_held():
     message = PacketIn(NO_BUFFER, 3, PacketInReason.NO_MATCH, Match.of(in_port=1), b"abc")
     assert held("s1", message) is None
     assert held("s1", replace(message, tag="h1#1")) == packet("h1#1", b"abc")
+
+
+class TestASearch:
+    """What a program holds is no part of its state before it sends a packet on in another call."""
+
+    a, b = packet("h1#1", ONE.to_bytes()), packet("h2#1", TWO.to_bytes())
+
+    def test_what_is_sent_on_at_once_is_held_by_nobody(self) -> None:
+        naming = Naming()
+        sent = naming.named("c0", self.a, [out(self.a.data)], busy=False)
+        assert sent is not None and (tags(sent), sent.holding) == (["h1#1"], ())
+        assert naming.named("c0", self.b, [], busy=False) == Sent((), ())
+        assert not naming.holds
+
+    def test_what_is_sent_on_later_is_noticed(self) -> None:
+        naming = Naming()
+        assert naming.named("c0", self.a, [], busy=False) is not None
+        assert naming.named("c0", None, [out(self.a.data, "s2")], busy=False) is None
+        assert naming.holds
+
+    def test_so_it_is_if_another_run_sent_it_before_it_was_handed_over(self) -> None:
+        naming = Naming()
+        assert naming.named("c0", None, [out(self.a.data)], busy=False) is not None
+        assert naming.named("c0", self.b, [out(self.b.data)], busy=False) is not None
+        assert naming.named("c0", self.a, [], busy=False) is None
+
+    def test_so_is_a_buffer_that_is_released_later(self) -> None:
+        naming = Naming()
+        kept = packet("h1#1", ONE.to_bytes()[:20], buffer_id=7)
+        assert naming.named("c0", kept, [], busy=False) is not None
+        assert naming.named("c0", self.b, [out(b"", buffer_id=7)], busy=False) is None
+
+    def test_the_same_packet_out_twice_may_be_two_packets(self) -> None:
+        naming = Naming()
+        twin = self.a._replace(tag="h1#2")
+        assert naming.named("c0", self.a, [], busy=False) is not None
+        assert naming.named("c0", twin, [out(self.a.data)], busy=False) is not None
+        assert naming.named("c0", twin, [out(self.a.data), out(self.a.data)], busy=False) is None
+
+    def test_a_program_that_is_not_done_with_a_packet_holds_it(self) -> None:
+        assert Naming().named("c0", self.a, [out(self.a.data)], busy=True) is None
+
+    def test_what_a_program_makes_itself_is_nobodys(self) -> None:
+        naming = Naming()
+        assert naming.named("c0", self.a, [out(TWO.to_bytes())], busy=False) is not None
+        assert naming.named("c0", self.a, [out(TWO.to_bytes())], busy=False) is not None
+        assert not naming.holds

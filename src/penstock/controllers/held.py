@@ -14,6 +14,9 @@ Of several packets with the same data, the one that the controller has just been
 those whose names do; the same packet-out twice means two of them, and different ones (out of several ports,
 say) are copies of one.  What a program holds is part of its state in a search.  A packet that left no trace
 in its memory cannot come out again, and is not held.
+
+Most programs send a packet on when they are handed it, or never.  A search that can begin anew takes that for
+granted (`Naming`) until a packet-out is one that was handed over in another call, in whatever run.
 """
 
 from __future__ import annotations
@@ -95,6 +98,49 @@ def named(
         events = _events(KEEPS, controller, {each.tag for each in at_hand} - known)
         return Sent(tuple(found), tuple(sorted(kept | at_hand)), events)
     return Sent(tuple(found), tuple(sorted(kept)), _events(RELEASES, controller, known))
+
+
+class Naming:
+    """Gives the packets that one program sends their names, in the steps of a search.
+
+    As long as no packet-out is a packet that the program was handed in another call, what it holds makes no
+    difference, and is no part of its state.
+    """
+
+    def __init__(self) -> None:
+        self.holds = False
+        """Whether what the program holds is part of its state."""
+        self._handed: dict[Held, None] = {}
+        self._made: dict[tuple[str, FlowMod | PacketOut], None] = {}
+        """What the program sent that was not the packet which it had just been handed."""
+
+    def named(self, controller: str, given: Held | None, sends: Iterable[Send], *, busy: bool) -> Sent | None:
+        """Give packets their names; None if what the program holds turns out to make a difference."""
+        sends = tuple(sends)
+        sent = named(controller, (), given, sends, changed=False, busy=False)
+        if given is not None and (busy or self._is_known(given)):
+            self.holds = True
+        for send, times in Counter(sends).items():
+            message, switch = send.message, str(send.port)
+            if not isinstance(message, FlowMod | PacketOut):
+                continue
+            mine = given is not None and bool(_owners([given], switch, message) or _dropped(given, message))
+            is_new = not mine and (switch, message) not in self._made
+            if is_new:
+                self._made[switch, message] = None
+            if (is_new or times > 1) and self._was_handed(given, switch, message):
+                self.holds = True
+        return None if self.holds else sent
+
+    def _is_known(self, given: Held) -> bool:
+        """Take note of what a program is handed; tell whether that is something that it has sent before."""
+        if given in self._handed:
+            return False
+        self._handed[given] = None
+        return any(_owners([given], switch, message) for switch, message in self._made)
+
+    def _was_handed(self, given: Held | None, switch: str, message: FlowMod | PacketOut) -> bool:
+        return bool(_owners([each for each in self._handed if each != given], switch, message))
 
 
 def _events(kind: str, controller: str, tags: set[str]) -> tuple[Event, ...]:

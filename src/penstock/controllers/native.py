@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
 
 from penstock.controllers import calls, origins, reservations, watchdog
-from penstock.controllers.held import Holding, held, named
+from penstock.controllers.held import Holding, Naming, held, named
 from penstock.controllers.osken.determinism import Surroundings
 from penstock.controllers.osken.dice import Roll
 from penstock.controllers.osken.hub import Hub, WouldWait, use
@@ -210,6 +210,7 @@ class NativeController:
         self._unsaved: dict[str, None] = {}
         """What was noticed and is not saved for all that."""
         self.interrupts = False
+        self._naming = Naming()
         self._followed = followed
         self.steps: dict[Given, NativeState] = {}
         """What happened to the program, if it is followed, and the state that it was in then."""
@@ -389,8 +390,14 @@ class NativeController:
     ) -> Step:
         """Return what a handler did, the packets that it sent on with their names."""
         given = held(str(arguments[0]), arguments[-1])
-        changed = snapshot != before.snapshot
-        sent = named(self.name, before.held, given, sends, changed=changed, busy=False)
+        if self.interrupts and not self._naming.holds:
+            found = self._naming.named(self.name, given, sends, busy=False)
+            if found is None:
+                raise MoreState([], [])
+            sent = found
+        else:
+            changed = snapshot != before.snapshot
+            sent = named(self.name, before.held, given, sends, changed=changed, busy=False)
         return Step(NativeState(before.waiting, snapshot, sent.holding), sent.sends, events + sent.events)
 
     def _call(

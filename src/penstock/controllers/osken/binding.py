@@ -42,7 +42,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
 
 from penstock.controllers import calls, origins, reservations
-from penstock.controllers.held import Holding, Sent, held, named
+from penstock.controllers.held import Holding, Naming, Sent, held, named
 from penstock.controllers.osken import stacks
 from penstock.controllers.osken.determinism import scrubbed
 from penstock.controllers.osken.dice import Roll
@@ -206,6 +206,7 @@ class OsKenController:
         self._unsaved: dict[str, None] = {}
         """What was noticed and is not saved for all that."""
         self.interrupts = False
+        self._naming = Naming()
         self._fired: dict[tuple[bytes, str, int, Holding], Step] = {}
         self._followed = followed
         self.steps: dict[Given, OsKenState] = {}
@@ -490,6 +491,12 @@ class OsKenController:
     ) -> tuple[OsKenState, Sent]:
         """Return the state after a step with what the program still holds, and what it sent with names."""
         given = held(what.switch, message) if isinstance(what, Arrive) else None
+        if self.interrupts and not self._naming.holds:
+            found = self._naming.named(self.name, given, sends, busy=after.busy)
+            if found is None:
+                self._program.forget()
+                raise MoreState([], [])
+            return after, found
         if given is None and not before.held:
             return after, Sent(tuple(sends), ())
         changed = after.snapshot != before.snapshot
