@@ -129,11 +129,14 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(
         # What a file system says that has no files without names.
         monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)
     if not (child := os.fork()):
-        with whole_file(path) as file:
-            file.write(b"new")
-            file.flush()
-            os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
+        try:
+            with whole_file(path) as file:
+                file.write(b"new")
+                file.flush()
+                os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert path.read_text() == "old"
     assert everything_in(tmp_path) == ["report.html"] + ([] if nameless else [f"report.html.{child}.part"])
     write_whole(path, "newer")

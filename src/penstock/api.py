@@ -138,6 +138,7 @@ def fuzz(
     from penstock.fuzz.invariants import invariants_of
     from penstock.fuzz.summary import lasting, next_steps_of, run_verdict, summary, write_summary
     from penstock.worker.commands import in_worker
+    from penstock.worker.supervision import OutOfTime
 
     async def conduct(fuzzing: Fuzzing) -> None:
         def look(fuzzing: Fuzzing) -> None:
@@ -160,6 +161,7 @@ def fuzz(
             begun=tell,
         )
         report = _waited_for(begun)
+        tell(OutOfTime())
         told = summary(report)
         story = _told_from(read_trace(report.trace)) if lasting(report) else ""
         return Result(

@@ -279,7 +279,7 @@ def _unfinished(name: str) -> str:
 
 @contextlib.contextmanager
 def _begun(name: str, folder: int) -> Iterator[BinaryIO]:
-    """Give a file to be written, which has its name afterwards; nothing is left of it if we are killed.
+    """Give a file to be written, which has its name afterwards; no half of it is left if we are killed.
 
     Not all file systems have files without names; there it has its name from the start.
     """

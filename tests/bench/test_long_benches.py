@@ -11,12 +11,12 @@ from bench.hostile.attack import NotHeld, attempt
 from bench import kills, long_fuzz, mutated_sessions
 from penstock.openflow.messages import V10, V13
 
-FEW_KILLS = 9
+SEED, EACH = 9, 2
 
 
 @pytest.mark.parametrize("command", kills.COMMANDS, ids=lambda command: command.name)
 def test_a_command_that_is_killed_leaves_and_loses_nothing(command: kills.Command, tmp_path: Path) -> None:
-    for number, attack in enumerate(kills.kills([command], 2, FEW_KILLS, tmp_path)):
+    for number, attack in enumerate(kills.kills([command], EACH, SEED, tmp_path)):
         tried = attempt(attack, tmp_path / str(number))
         assert tried.held, tried.happened
 

@@ -163,6 +163,25 @@ class TestASearch:
         assert naming.named("c0", self.b, [out(self.b.data)], busy=False) is not None
         assert naming.named("c0", self.a, [], busy=False) is None
 
+    def test_a_packet_is_no_rewriting_of_another_if_it_is_one_itself(self) -> None:
+        alike = udp_datagram(
+            eth_src=1,
+            eth_dst=2,
+            ip_src="10.0.0.1",
+            ip_dst="10.0.0.2",
+            udp_src=8,
+            udp_dst=7,
+            payload=b"one",
+        ).to_bytes()
+        other = packet("h3#1", alike)
+        naming = Naming()
+        assert naming.named("c0", other, [], busy=False) is not None
+        assert naming.named("c0", self.a, [out(alike)], busy=False) is None
+        # The same if the other one is handed over in a run that is tried later.
+        naming = Naming()
+        assert naming.named("c0", self.a, [out(alike)], busy=False) is not None
+        assert naming.named("c0", other, [], busy=False) is None
+
     def test_so_is_a_buffer_that_is_released_later(self) -> None:
         naming = Naming()
         kept = packet("h1#1", ONE.to_bytes()[:20], buffer_id=7)

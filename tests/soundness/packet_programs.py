@@ -379,6 +379,18 @@ _MOVED: dict[str, tuple[str, str, str, str]] = {
     "text": ("", "('', '')", "self.k[1] == 'p777'", "self.k = (f'p{u.dst_port}', self.k[0])"),
     "truth": ("", "(False, False)", "self.k[1]", "self.k = (u.dst_port == 12345, self.k[0])"),
     "sum": ("", "(0, 0)", "self.k[1] == 70000", "self.k = (u.dst_port, self.k[0] + u.dst_port)"),
+    "twice": (
+        "",
+        "(0, 0)",
+        "self.k == (4660, 1)",
+        "self.k = (u.dst_port, 1 if u.dst_port == self.k[0] else 0)",
+    ),
+    "smaller": (
+        "",
+        "(0, 0)",
+        "self.k[0] == 37428",
+        "self.k = (u.dst_port, 0) if u.dst_port < self.k[1] else (0, u.dst_port)",
+    ),
     "attribute": (
         "class R:\n    old = new = 0",
         "R()",

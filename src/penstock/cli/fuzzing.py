@@ -37,10 +37,12 @@ def run_fuzz(
     interactive: bool = False,
     to_end: bool = False,
     begun: Callable[[Path], object] | None = None,
+    over: Callable[[], object] = lambda: None,
 ) -> Report:
     """Fuzz a scenario, with a screen or a console, and print what came of it.
 
-    The run ends with the first violation that lasts, unless it is to go to its end.
+    The run ends with the first violation that lasts, unless it is to go to its end.  `over` is called when
+    only telling is left.
     """
     conduct = (
         partial(converse, ask=ask_terminal) if interactive else partial(_watch, quiet=as_json, to_end=to_end)
@@ -49,6 +51,7 @@ def run_fuzz(
 
     def conclude(report: Report) -> None:
         runs.append(report)
+        over()
         write_summary(report)
 
     try:
@@ -94,11 +97,6 @@ async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
             words = (await ask()).strip()
         except EOFError:
             words = QUIT
-        except asyncio.CancelledError:
-            # Ctrl-C at the prompt ends the run as `quit` does, and nothing else of it is to be cancelled.
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
-            words = QUIT
         command, _, rest = words.partition(" ")
         if command in (QUIT, "q", "exit"):
             fuzzing.outcome.stopped_by = Bound("the user", Why.INTERRUPTED)
@@ -119,8 +117,11 @@ async def _go(fuzzing: Fuzzing, how_many: str) -> None:
     until = fuzzing.outcome.inputs + int(how_many) if how_many else None
     with _Interrupts(fuzzing), Screen(quiet=False) as screen:
         await fuzzing.run(screen.show, until=until)
+    # The network goes on while nobody types anything.
+    fuzzing.stage.until = None
     outcome = fuzzing.outcome
-    say(f"{counted(outcome.inputs, 'input')} so far, {counted(len(outcome.violations), 'violation')}.")
+    violations = len(outcome.violations) + outcome.repeated_besides.total()
+    say(f"{counted(outcome.inputs, 'input')} so far, {counted(violations, 'violation')}.")
 
 
 async def ask_terminal() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from penstock.cli.scenarios import ci_options, scenario_from, scenario_options
 from penstock.scenario import Scenario
 from penstock.worker.commands import run_contained
 from penstock.worker.containment import Terminal
+from penstock.worker.supervision import OutOfTime, Tell
 
 FOUND: Final = 1
 STOPPED: Final = 3
@@ -70,8 +70,10 @@ def fuzz_command(
     if has_processes(command.scenario):
         # The controller is in a process of its own already, and is watched there.
         return command.run()
-    terminal = Terminal.WHOLE if interactive else Terminal.SCREEN
-    return run_contained(command.run, seconds=given.get("seconds"), terminal=terminal)
+    if interactive:
+        # Nobody knows how long a person takes.
+        return run_contained(command.run, terminal=Terminal.WHOLE)
+    return run_contained(command.run, seconds=command.scenario.fuzzing().seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class _Fuzz:
     interactive: bool
     to_end: bool
 
-    def run(self, begun: Callable[[Path], object] | None = None) -> int:
+    def run(self, tell: Tell = lambda _: None) -> int:
         """Fuzz, print what came of it, write what CI wants, and return the exit status."""
         from penstock.cli.fuzzing import run_fuzz
         from penstock.cli.output import conclude
@@ -101,7 +103,8 @@ class _Fuzz:
             as_json=self.as_json,
             interactive=self.interactive,
             to_end=self.to_end,
-            begun=begun,
+            begun=tell,
+            over=lambda: tell(OutOfTime()),
         )
         verdict, broken = run_verdict(report), [found.finding.invariant for found in lasting(report)]
         write_ci = partial(

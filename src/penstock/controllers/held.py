@@ -111,36 +111,41 @@ class Naming:
         self.holds = False
         """Whether what the program holds is part of its state."""
         self._handed: dict[Held, None] = {}
-        self._made: dict[tuple[str, FlowMod | PacketOut], None] = {}
-        """What the program sent that was not the packet which it had just been handed."""
+        self._sent: dict[tuple[str, FlowMod | PacketOut], Held | None] = {}
+        """What the program sent that has not the bytes of what it had just been handed; whose it was taken
+        for."""
 
     def named(self, controller: str, given: Held | None, sends: Iterable[Send], *, busy: bool) -> Sent | None:
         """Give packets their names; None if what the program holds turns out to make a difference."""
         sends = tuple(sends)
-        sent = named(controller, (), given, sends, changed=False, busy=False)
         if given is not None and (busy or self._is_known(given)):
             self.holds = True
         for send, times in Counter(sends).items():
-            message, switch = send.message, str(send.port)
-            if not isinstance(message, FlowMod | PacketOut):
-                continue
-            mine = given is not None and bool(_owners([given], switch, message) or _dropped(given, message))
-            is_new = not mine and (switch, message) not in self._made
-            if is_new:
-                self._made[switch, message] = None
-            if (is_new or times > 1) and self._was_handed(given, switch, message):
-                self.holds = True
-        return None if self.holds else sent
+            if isinstance(send.message, FlowMod | PacketOut):
+                self._look_at(given, str(send.port), send.message, times)
+        return None if self.holds else named(controller, (), given, sends, changed=False, busy=False)
 
     def _is_known(self, given: Held) -> bool:
-        """Take note of what a program is handed; tell whether that is something that it has sent before."""
+        """Take note of what a program is handed; tell whether it has sent that before, in whatever run."""
         if given in self._handed:
             return False
         self._handed[given] = None
-        return any(_owners([given], switch, message) for switch, message in self._made)
+        return any(
+            _owners([given] if owner is None else [owner, given], *sent)[:1] == [given]
+            for sent, owner in self._sent.items()
+        )
 
-    def _was_handed(self, given: Held | None, switch: str, message: FlowMod | PacketOut) -> bool:
-        return bool(_owners([each for each in self._handed if each != given], switch, message))
+    def _look_at(self, given: Held | None, switch: str, message: FlowMod | PacketOut, times: int) -> None:
+        """Notice a message that is, or may be, another packet than the one that was just handed over."""
+        if given is not None and times == 1 and isinstance(message, PacketOut) and message.data == given.data:
+            return
+        if times == 1 and (switch, message) in self._sent and self._sent[switch, message] in (None, given):
+            return  # looked at before, and compared with whatever was handed over since
+        others = [each for each in self._handed if each != given]
+        owners = _owners(others if given is None else [given, *others], switch, message)
+        if owners and (owners[0] != given or (times > 1 and len(owners) > 1)):
+            self.holds = True
+        self._sent[switch, message] = given if owners or _dropped(given, message) else None
 
 
 def _events(kind: str, controller: str, tags: set[str]) -> tuple[Event, ...]:

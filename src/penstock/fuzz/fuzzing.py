@@ -14,14 +14,14 @@ import gc
 import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import nlargest
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from penstock.clean_text import json_text
 from penstock.controllers import origins
@@ -52,10 +52,13 @@ _FIRST_PAUSE_MS: Final = 20
 """How soon it is looked again whether something that is wrong has passed; later looks are further apart."""
 
 _MOST_FINDINGS: Final = 4000
+"""How many findings of a long run are kept, at least."""
 _MOST_PASSED: Final = 1000
+"""How many of those that passed; the longest."""
 _MOST_ALIKE: Final = 100
+"""How many of one kind that last; the first."""
 _LATEST: Final = 100
-"""How much is kept of what a long run finds."""
+"""How many of any kind; the latest."""
 
 _RUN: Final = "The run"
 """What is written here, in a sentence that says that it cannot be."""
@@ -91,7 +94,7 @@ class Outcome:
     findings: list[Found] = field(default_factory=list)
     """What was found; in a long run not all that passed, or came again, is kept."""
     passed_besides: int = 0
-    """How many violations that passed are kept no more; none of them took longer than those that are."""
+    """How many violations that passed are kept no more; the longest are."""
     repeated_besides: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many lasting violations are kept no more, by what was violated and how."""
     undecided: list[Found] = field(default_factory=list)
@@ -107,6 +110,8 @@ class Outcome:
     """Whether there was something to judge."""
     unwritten: str = ""
     """Why not all of the run is written down, in a sentence."""
+    _most: int = _MOST_FINDINGS
+    """How many findings are kept before some are forgotten."""
     stopped_by: str = ""
     """What ended the run, to follow "stopped by"; empty while it goes on."""
 
@@ -122,9 +127,11 @@ class Outcome:
 
     def add(self, news: Sequence[Found]) -> None:
         """Take in what was found; all of it is in the trace, but only so much is kept in memory."""
-        if len(self.findings) > _MOST_FINDINGS:
-            self._forget()
         self.findings += news
+        if len(self.findings) > self._most:
+            self._forget()
+            # What is kept of many kinds may be much.
+            self._most = max(_MOST_FINDINGS, 2 * len(self.findings))
 
     def _forget(self) -> None:
         """Keep of what passed that which took longest, of what lasts the first of each kind."""
@@ -173,7 +180,9 @@ class Fuzzing:
         if self.options.seconds is not None:
             self.stage.until = begin + self.options.seconds - self.opening_s
         while not (ended := self._end()) and (until is None or outcome.inputs < until):
-            await self.perform(self.generator.next(self.stage.possible()))
+            what = self.generator.next(self.stage.possible())
+            if not await _is_done(self.perform(what), self.stage.until):
+                outcome.stopped_by = Bound("the time limit", Why.SECONDS, self.options.seconds)
             outcome.seconds = time.monotonic() - begin
             if progress is not None:
                 progress(self)
@@ -225,7 +234,7 @@ class Fuzzing:
         """Do nothing more while something is wrong, until it has passed or is known to last."""
         pause, left = _FIRST_PAUSE_MS, self.options.persistent_ms
         while left > 0 and self._is_undecided() and self._has_room() and not self.stopping:
-            pause = min(pause, left, int(self.stage.left_s(left) * 1000))
+            pause = self.stage.waiting_ms(min(pause, left))
             if not pause:
                 return
             await self.stage.perform(Wait(pause))
@@ -427,18 +436,28 @@ async def _is_open(fuzzing: Fuzzing, since: float) -> bool:
     """Have the network begin; tell whether it has before the time was up."""
     stage, outcome, seconds = fuzzing.stage, fuzzing.outcome, fuzzing.options.seconds
     stage.until = None if seconds is None else since + seconds
-    limit = asyncio.timeout(None if seconds is None else stage.left_s(seconds))
-    try:
-        async with limit:
-            await stage.open()
-    except TimeoutError:
-        if not limit.expired():
-            raise
+    if not await _is_done(stage.open(), stage.until):
         outcome.stopped_by = Bound("the time limit", Why.SECONDS, seconds)
-        outcome.reasons = [Bound("not all switches had joined when the time was up", Why.SECONDS, seconds)]
+        why = "the controllers were not ready for all switches when the time was up"
+        outcome.reasons = [Bound(why, Why.SECONDS, seconds)]
         outcome.judged = False
         return False
+    # Whoever steers the run may leave it alone for a while.
+    stage.until = None
     fuzzing.opening_s = time.monotonic() - since
+    return True
+
+
+async def _is_done(work: Coroutine[Any, Any, None], until: float | None) -> bool:
+    """Do something; tell whether that was done at a moment by `time.monotonic`, when it is broken off."""
+    limit = asyncio.timeout(None if until is None else max(0.0, until - time.monotonic()))
+    try:
+        async with limit:
+            await work
+    except TimeoutError:
+        if limit.expired():
+            return False
+        raise
     return True
 
 

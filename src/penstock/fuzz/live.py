@@ -173,8 +173,12 @@ class LiveStage(Stage):
 
     async def wait(self, milliseconds: int) -> None:
         """Let time pass; the network goes on by itself."""
-        await asyncio.sleep(milliseconds / 1000)
+        await asyncio.sleep(self.waiting_ms(milliseconds) / 1000)
         self._raise_failure()
+
+    def waiting_ms(self, milliseconds: int) -> int:
+        """Return for how long a wait may last: no longer than the run."""
+        return int(self.left_s(milliseconds / 1000) * 1000)
 
     async def quiesce(self, limit_ms: int) -> bool:
         """Wait until nothing is under way and every controller has answered and is quiet."""

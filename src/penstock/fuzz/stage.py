@@ -304,6 +304,10 @@ class Stage(ABC):
         """Return for how many seconds something may go on that has at most so many."""
         return most if self.until is None else max(0.0, min(most, self.until - time.monotonic()))
 
+    def waiting_ms(self, milliseconds: int) -> int:
+        """Return for how long a wait may last; where time is the network's own, as long as it is to."""
+        return milliseconds
+
     def run(self, most: int | None = None) -> int:
         """Let what follows by itself happen, one after the other; return how many steps there were."""
         courier, world, until = self.courier, self.world, self.until

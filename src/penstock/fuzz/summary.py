@@ -18,6 +18,7 @@ from penstock.stopping import Bound
 from penstock.trace import read_trace
 from penstock.verdict import Result, Verdict, judge
 
+_LARGEST_IN_TIME: Final = 3_000_000
 _LARGEST_TRACE: Final = 30_000_000
 """Of a trace with more bytes the cause is not looked for: that would take longer than anybody waits."""
 
@@ -44,7 +45,7 @@ def summary(report: Report) -> dict[str, Any]:
         "by_kind": dict(sorted(outcome.by_verb.items())),
         "unanswered": outcome.unanswered,
         "remarks": outcome.remarks,
-        "violations": [_violation(found, report) for found in lasting(report)],
+        "violations": _violations(report),
         "passing": _passing(report),
         "passing_violations": [each.as_json() for each in passing(outcome)[:MOST_LISTED]],
         "unwritten": outcome.unwritten or None,
@@ -88,6 +89,15 @@ def _repetition(found: Found, report: Report) -> Found | None:
     )
 
 
+def _violations(report: Report) -> list[dict[str, Any]]:
+    """Return the violations that are kept; the first of a kind counts for those that are not."""
+    found = [_violation(each, report) for each in lasting(report)]
+    besides = report.outcome.repeated_besides.copy()
+    for each, line in zip(lasting(report), found, strict=True):
+        line["times"] += besides.pop(each.finding.kind, 0)
+    return found
+
+
 def _violation(found: Found, report: Report) -> dict[str, Any]:
     again = _repetition(found, report)
     return {
@@ -121,7 +131,7 @@ def summary_lines(report: Report) -> Iterator[str]:
             yield f"     The same was found {counted(again, 'time')} more."
         if (repeated := _repetition(first, report)) is not None:
             yield f"     {repetition_line(repeated)}"
-    kinds = ", ".join(f"{times} {verb}" for verb, times in outcome.by_verb.most_common())
+    kinds = ", ".join(f"{times} {verb}" for verb, times in outcome.by_verb.most_common()) or "none"
     rate = outcome.inputs / outcome.seconds if outcome.seconds else 0.0
     yield (
         f"{outcome.inputs:,} inputs ({kinds}), {outcome.internal:,} events that followed, "
@@ -148,7 +158,8 @@ def summary_lines(report: Report) -> Iterator[str]:
 def _cause(report: Report, found: Found) -> tuple[str, ...]:
     """Return the cause of a finding in sentences, from the trace that is written."""
     file = absolute(report.trace)
-    if not file.is_file() or file.stat().st_size > _LARGEST_TRACE:
+    is_limited = report.scenario.fuzzing().seconds is not None
+    if not file.is_file() or file.stat().st_size > (_LARGEST_IN_TIME if is_limited else _LARGEST_TRACE):
         return ()
     trace = read_trace(report.trace, warn=not report.outcome.unwritten)
     lines = (line for line in trace.findings if line.number == found.step)

@@ -14,10 +14,10 @@ with the messages followed all the while.
    inputs open.  Where inputs exist for the other way, the earlier message with these contents is one that
    the search has to send too: a *sequel*.  The search is repeated with it, until there are no more.
 
-A chain is followed no further than its first message lives on: what later ones leave behind is the matter
-of chains that begin with them.  What the conditions on a chain's way leave only one value for does not live
-on: no decision by it can be turned round.  Chains that come to the same state, and keep the same of the same
-inputs under the same conditions, go on as one.
+A chain is followed no further than its first message lives on, itself or in a value that a condition ties to
+it: what later ones leave behind is the matter of chains that begin with them.  What the conditions on a
+chain's way leave only one value for does not live on: no decision by it can be turned round.  Chains that
+come to the same state, and keep the same of the same inputs under the same conditions, go on as one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import gc
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -46,8 +46,13 @@ from penstock.symbolic.values.pieces import Piece
 from penstock.symbolic.values.strings import SymStr
 from penstock.symbolic.values.tables import Tabled
 
-MOST_CHAINS: Final = 4_000
-"""How many chains are followed after one search."""
+MOST_LINKS: Final = 8_000
+"""How many messages are handled again in all, one after the other in chains."""
+
+_TOO_MANY: Final = (
+    "The program decides more often over a sequence of messages than is followed, so packets that it keeps "
+    "something of may be missing."
+)
 
 _ENOUGH: Final = 100
 """After how many chains a search is repeated, if something was found by then."""
@@ -126,6 +131,8 @@ class Remembering:
     _kept: dict[Hashable, tuple[Hashable, ...]] = field(default_factory=dict)
     """What was kept when a chain had happened, of those that were followed so far."""
     _solvers: dict[Hashable, Solver] = field(default_factory=dict)
+    _followed: int = 0
+    """How many messages were handled again so far."""
 
     def sequels(self, *, until: float | None = None) -> list[Sequel]:
         """Return messages that a search has to send besides those that it did.
@@ -144,12 +151,13 @@ class Remembering:
             if found and followed >= _ENOUGH:
                 self.unfinished = True
                 break
-            if followed >= MOST_CHAINS or (until is not None and time.monotonic() >= until):
-                self._give_up(followed)
+            if self._followed >= MOST_LINKS or (until is not None and time.monotonic() >= until):
+                self._give_up()
                 break
             kept = self._kept.get(done := tuple((link.given, _sender(link)) for link in chain))
             if kept is None:
                 followed += 1
+                self._followed += len(chain)
                 outcome = self._rehearse(chain)
                 found += self._turned_round(chain, outcome)
                 kept = self._kept[done] = outcome.kept
@@ -165,10 +173,10 @@ class Remembering:
                 )
         return found
 
-    def _give_up(self, followed: int) -> None:
+    def _give_up(self) -> None:
         self.remarks[
-            f"The program keeps something of packets in memory, and after {followed:,} sequences of messages "
-            "not all was known that it decides by that."
+            f"The program keeps something of packets in memory, and after {self._followed:,} messages that "
+            "were handled again not all was known that it decides by that."
         ] = None
 
     def _links(self, given: Given) -> Iterator[_Link]:
@@ -190,6 +198,7 @@ class Remembering:
                 try:
                     perform(given, question, inputs)
                 except TooManyDecisions:
+                    self.remarks[_TOO_MANY] = None
                     return _Outcome([], 0, ())
                 if question is not None:
                     pinned |= {_name(place, name): value for name, value in _pinned(question.space).items()}
@@ -414,18 +423,28 @@ def _kept(
 ) -> tuple[Hashable, ...]:
     """Return what is kept of some inputs, and under which conditions; nothing if nothing is.
 
-    A condition that also asks for what is kept no longer only makes fewer inputs possible.
+    What is kept of other inputs counts too if a condition ties it to these.
     """
     values, held = _settled(conditions, pinned)
+    tied = _tied(own - values.keys(), held)
     parts = [
         substitute(part, values) if isinstance(part, Term) else part
         for value in alive
         for part in _terms(value)
     ]
-    if not any(part == _FRAME or (isinstance(part, Term) and part.variables & own) for part in parts):
+    if not any(part == _FRAME or (isinstance(part, Term) and part.variables & tied) for part in parts):
         return ()
-    living = own.union(*(part.variables for part in parts if isinstance(part, Term)))
-    return (*parts, frozenset(each for each in held if each.variables <= living))
+    living = _tied(tied.union(*(part.variables for part in parts if isinstance(part, Term))), held)
+    return (*parts, frozenset(each for each in held if each.variables & living))
+
+
+def _tied(names: Set[str], conditions: Iterable[Term]) -> frozenset[str]:
+    """Return inputs, and those that conditions ask for something together with them."""
+    found, left = frozenset(names), set(conditions)
+    while touching := {each for each in left if each.variables & found}:
+        left -= touching
+        found = found.union(*(each.variables for each in touching))
+    return found
 
 
 def _settled(

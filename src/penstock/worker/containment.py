@@ -130,7 +130,11 @@ class Contained:
         What a process has used is counted with its parent's if that has seen it end.  So one that has done
         its work is given a little time to end by itself, or nobody would know what the work took.
         """
-        select.select([self.status], [], [], patience)
+        if patience:
+            # Unlike `select.select`, this takes any number of a file.
+            ended = select.poll()
+            ended.register(self.status, select.POLLIN)
+            ended.poll(patience * 1000)
         # Where there is no namespace, it is the warden who ends what the program has started.
         os.kill(self.warden, signal.SIGTERM)
         until = time.monotonic() + _CLEANING_S
@@ -191,6 +195,8 @@ def start(work: Work, terminal: Terminal = Terminal.NONE) -> Contained:
 def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None], work: Work) -> NoReturn:
     """Be the warden, and start the rest."""
     ours = os.getppid()
+    # If we are killed before the warden knows what to do then, it hears of that when it does.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     _hear_of_parent(signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if _isolate() and (init := os.fork()):
@@ -210,6 +216,7 @@ def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None
         os.close(report)
         _be_init(worker, tell_status)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _hear_of_parent(signal.SIGKILL)
     os.close(tell_status)
     try:
@@ -288,6 +295,7 @@ def _clean_up_after(parent: int, scratch: str, end: Callable[[], None]) -> None:
         os._exit(0)
 
     signal.signal(signal.SIGTERM, clean_up)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     if os.getppid() != parent:
         clean_up(0, None)
 

@@ -1,6 +1,7 @@
 """The engines in a worker: what they are given and return is the same, and no program can harm us.
 
-If a worker is lost, what was found before that is the result, and the reason is one of its bounds.
+If a worker is lost, what a search has found before that is the result, and the reason is one of its bounds.
+A proof is then bounded.
 """
 
 from __future__ import annotations

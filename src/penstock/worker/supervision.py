@@ -113,6 +113,19 @@ class Failed:
     is_input: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Ctrl-C ended the worker's job, which has nothing more to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfTime:
+    """What is limited in time is over: what a worker still does is to tell of it.
+
+    It is told as news.
+    """
+
+
 class WorkerError(Exception):
     """A fault of Penstock's own, in a worker; the text is its traceback there."""
 
@@ -190,6 +203,9 @@ def _work(job: Job[Any], page: Page, fatal: Mapping[int, Fatal], traced: int) ->
             end: Done | Failed = Done(job(lambda value: send(report, News(value))))
         except MemoryError:
             raise
+        except Interrupted:
+            send(report, Stopped())
+            return
         except PenstockError as error:
             end = Failed(str(error), error.traceback, is_input=True)
         except ComponentRaised as error:
@@ -311,8 +327,12 @@ class _Watching:
         match message:
             case Hello(process):
                 worker.process = process
+            case News(OutOfTime()):
+                self.until = None
             case News(value):
                 self.hear(value)
+            case Stopped():
+                raise Lost(Bound("Ctrl-C", Why.INTERRUPTED))
             case Done() | Failed():
                 self._end = message
             case _:
