@@ -33,6 +33,7 @@ from penstock.controllers.tcp.ports import free_port
 
 KIND: Final = "kill -9"
 EXAMPLES: Final = Path(__file__).parents[1] / "examples"
+RUN: Final = "penstock-runs/memory_leak-7"
 _OF_OTHERS: Final = 0.25
 """How often it is a process below the one that was started."""
 _KILLED: Final = -signal.SIGKILL
@@ -72,10 +73,10 @@ COMMANDS: Final = (
     Command("walk", ("walk", f"{EXAMPLES}/scenarios/loop.toml", "--seed", "1")),
     Command("fuzz", ("fuzz", f"{EXAMPLES}/sts/memory_leak.toml")),
     Command("fuzz a process", ("fuzz", "live.toml"), is_exact=False),
-    Command("minimize", ("minimize", "run"), ("fuzz", f"{EXAMPLES}/sts/memory_leak.toml")),
+    Command("minimize", ("minimize", RUN), ("fuzz", f"{EXAMPLES}/sts/memory_leak.toml")),
     Command(
         "minimize side by side",
-        ("minimize", "run", "--workers", "2"),
+        ("minimize", RUN, "--workers", "2"),
         ("fuzz", f"{EXAMPLES}/sts/memory_leak.toml"),
     ),
 )
@@ -97,9 +98,8 @@ def undisturbed(command: Command, folder: Path) -> Undisturbed:
     folder.mkdir()
     (folder / "live.toml").write_text(_LIVE.format(python=sys.executable, port=free_port()))
     if command.needs:
+        # A trace says where its scenario is from there, so the run stays in its place.
         penstock(folder, *command.needs)
-        (run,) = (folder / "penstock-runs").iterdir()
-        run.rename(folder / "run")
     prepared = folder.with_name(f"{folder.name}-prepared")
     shutil.copytree(folder, prepared)
     done = penstock(folder, *command.words, "--json")

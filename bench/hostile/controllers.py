@@ -66,7 +66,7 @@ _STEERING: Final = r"b'\x1b[2J\x1b]0;x\x07 \xff\xfe \xe2\x80\xae\n'"
 
 PROCESSES: Final = (
     Process("it ends at once", "sys.exit(0)", "one sentence, exit 2", (2,), "ended with status 0"),
-    Process("it never listens", "signal.pause()", "one sentence, exit 2", (2,), "did not listen"),
+    Process("it never listens", "signal.pause()", "bounded, exit 3, within the limit", (3,), "were not ready"),
     Process("it listens and says nothing", "sessions(lambda s: signal.pause() if False else time.sleep(1000))", "an end, and no all-clear", (1, 2, 3)),
     Process("it hangs up at once", "sessions(lambda s: s.close())", "an end, and no all-clear", (1, 2, 3)),
     Process("bytes that are no OpenFlow", "sessions(lambda s: (s.sendall(os.urandom(100_000)), s.recv(1)))", "the session ends", (1, 2, 3)),
@@ -86,7 +86,7 @@ PROCESSES: Final = (
     Process("SIGTERM ignored", "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN); serve()", "it is ended", (0, 1, 2, 3)),
     Process("a daemon left behind", "if not os.fork():\n    os.setsid()\n    if not os.fork(): signal.pause()\n    os._exit(0)\nserve()", "nothing is left", (0, 1, 2, 3)),
     Process("it stops itself", "threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGSTOP)).start(); serve()", "an end; nothing is left", (0, 1, 2, 3)),
-    Process("it listens on another port", "sys.argv[1] = '0'; server = listen(); signal.pause()", "one sentence, exit 2", (2,), "did not listen"),
+    Process("it listens on another port", "sys.argv[1] = '0'; server = listen(); signal.pause()", "bounded, exit 3, within the limit", (3,), "were not ready"),
 )  # fmt: skip
 
 

@@ -100,6 +100,7 @@ class Discovery:
         self._more_packets: dict[str, dict[bytes, None]] = {}
         self._more_messages: dict[tuple[str, OpenFlowMessage], list[Inputs]] = {}
         self._remembering = Remembering(controller, self._origins_of)
+        """Finds what the program decides by what it has kept."""
         self._rounds = 0
         wanted = symmetric and options.symmetry
         numbers = controller.sees_numbers
@@ -275,6 +276,11 @@ class Discovery:
         if found is None:
             found = self._solvers[id(frames)] = Solver(frames.space)
         return found
+
+    @property
+    def cuts_ties(self) -> bool:
+        """Whether long rows of comparisons were not followed to their end."""
+        return self._remembering.cuts_ties
 
     # Other messages.
 

@@ -14,10 +14,11 @@ with the messages followed all the while.
    inputs open.  Where inputs exist for the other way, the earlier message with these contents is one that
    the search has to send too: a *sequel*.  The search is repeated with it, until there are no more.
 
-A chain is followed no further than its first message lives on, itself or in a value that a condition ties to
-it: what later ones leave behind is the matter of chains that begin with them.  What the conditions on a
-chain's way leave only one value for does not live on: no decision by it can be turned round.  Chains that
-come to the same state, and keep the same of the same inputs under the same conditions, go on as one.
+A chain is followed no further than its first message lives on, itself or, over a few messages, in a value
+that a condition ties to it: what later ones leave behind is the matter of chains that begin with them.  What
+the conditions on a chain's way leave only one value for does not live on: no decision by it can be turned
+round.  Chains that come to the same state, and keep the same of the same inputs under the same conditions, go
+on as one.
 """
 
 from __future__ import annotations
@@ -48,6 +49,18 @@ from penstock.symbolic.values.tables import Tabled
 
 MOST_LINKS: Final = 8_000
 """How many messages are handled again in all, one after the other in chains."""
+
+MOST_TIED: Final = 3
+"""How long a chain may be whose first message lives on by nothing but a condition.
+
+A counter that is compared with its last value ties every reading to the one before, without end.
+"""
+
+CUT_TIES: Final = (
+    f"A value that only comparisons tie to an earlier message is followed over {MOST_TIED} messages: "
+    "what a program decides by a longer row of comparisons is taken to be met by the packets that were tried."
+)
+"""What is taken for granted then."""
 
 _TOO_MANY: Final = (
     "The program decides more often over a sequence of messages than is followed, so packets that it keeps "
@@ -124,6 +137,8 @@ class Remembering:
     remarks: dict[str, None] = field(default_factory=dict)
     keeps: bool = False
     """Whether the program was seen to keep anything of a message."""
+    cuts_ties: bool = False
+    """Whether a chain ended, or was taken for another, although a condition tied it to its first message."""
     unfinished: bool = False
     """Whether it stopped because enough was found for another search."""
     _tried: set[Hashable] = field(default_factory=set)
@@ -213,7 +228,11 @@ class Remembering:
             if len(chain) > 1:
                 self.losses += run.losses - lost
             with unnoticed():
-                kept = _kept(alive, own, [made.holds for made in run.decisions], pinned)
+                held = [made.holds for made in run.decisions]
+                kept = _kept(alive, own, held, pinned)
+                if kept and len(chain) > MOST_TIED:
+                    before, kept = kept, _kept(alive, own, held, pinned, ties=False)
+                    self.cuts_ties |= kept != before
             return _Outcome(run.decisions, start, kept)
 
     def _turned_round(self, chain: Sequence[_Link], outcome: _Outcome) -> Iterator[Sequel]:
@@ -419,13 +438,20 @@ def _age(value: Symbolic, naming: Naming) -> None:
 
 
 def _kept(
-    alive: Iterable[Symbolic], own: set[str], conditions: Iterable[Term], pinned: Mapping[str, Term]
+    alive: Iterable[Symbolic],
+    own: set[str],
+    conditions: Iterable[Term],
+    pinned: Mapping[str, Term],
+    *,
+    ties: bool = True,
 ) -> tuple[Hashable, ...]:
     """Return what is kept of some inputs, and under which conditions; nothing if nothing is.
 
-    What is kept of other inputs counts too if a condition ties it to these.
+    With `ties`, what is kept of other inputs counts too if a condition ties it to these.
     """
     values, held = _settled(conditions, pinned)
+    if not ties:
+        held = frozenset(each for each in held if each.variables <= _living(alive, own))
     tied = _tied(own - values.keys(), held)
     parts = [
         substitute(part, values) if isinstance(part, Term) else part
@@ -436,6 +462,12 @@ def _kept(
         return ()
     living = _tied(tied.union(*(part.variables for part in parts if isinstance(part, Term))), held)
     return (*parts, frozenset(each for each in held if each.variables & living))
+
+
+def _living(alive: Iterable[Symbolic], own: set[str]) -> set[str]:
+    """Return some inputs, and those that what is kept depends on."""
+    parts = (part for value in alive for part in _terms(value) if isinstance(part, Term))
+    return own.union(*(part.variables for part in parts))
 
 
 def _tied(names: Set[str], conditions: Iterable[Term]) -> frozenset[str]:

@@ -38,7 +38,7 @@ from penstock.symbolic.packets.domain import Sender
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.packets.inputs import PacketQuestion
 from penstock.symbolic.paths import explore
-from penstock.symbolic.remembering import Origin, Remembering
+from penstock.symbolic.remembering import CUT_TIES, Origin, Remembering
 from penstock.symbolic.run import Loss, Run
 from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs, Space
@@ -214,6 +214,8 @@ class PacketClasses:
         for loss in self._remembering.losses:
             self.remarks[_lost(loss)] = None
         self.remarks.update(self._remembering.remarks)
+        if self._remembering.cuts_ties:
+            self.remarks[CUT_TIES] = None
 
     def _origins_of(self, given: Given) -> list[Origin]:
         """Return whose packet it was that a program was asked about."""
