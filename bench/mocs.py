@@ -34,7 +34,8 @@ from penstock.openflow.messages import V10
 from penstock.properties.base import Property
 from penstock.verify.invariants import NeverDropped, NeverReceives, NoLoops, NotDroppedOnceConfirmed
 from penstock.verify.lifting import Lifting, Model, Traffic, lift
-from penstock.verify.verification import Method, verify
+from penstock.verify.options import Method
+from penstock.verify.verification import verify
 from penstock.world.assembly import build_network
 from penstock.world.frame import Frame
 from penstock.world.packet import TCP, Ethernet, IPv4, TcpFlags, tcp_segment, udp_datagram

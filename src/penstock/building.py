@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast
 
-from penstock.controllers import watched
+from penstock.controllers import origins, watched
 from penstock.controllers.native import Controller, NativeController, load_native
 from penstock.controllers.reactions import Answering
 from penstock.controllers.watched import Rolls
@@ -34,7 +34,7 @@ from penstock.world.network import GlobalState, Network
 from penstock.world.switch import Switch, SwitchOptions
 from penstock.world.topology import Topology, load_mininet, topology
 from penstock.world.transition import ACT, Record, Transition
-from penstock.world.world import World
+from penstock.world.world import World, states_of
 
 if TYPE_CHECKING:
     from penstock.scenario import Scenario
@@ -381,17 +381,20 @@ def joined(network: Network, controller: str, properties: tuple[Property, ...] =
     """Return the network once every switch has joined and all has been said about it.
 
     The properties watch that too, since a controller can crash over a switch that joins; the search
-    then begins with properties that have seen nothing.
+    then begins with properties that have seen nothing.  Which code did what is noted: whatever is found
+    later may be due to rules that are installed here.
     """
     world = World(network)
     watch = Watch(network, properties)
     records: list[Record] = []
-    for _ in range(MOST_STEPS_TO_JOIN):
-        found = next(iter((*world.deliveries(), *_joining(world, controller))), None)
-        if found is None or watch.broken:
-            return Built(network, properties, world.snapshot(), tuple(records), watch.broken, watch.upheld)
-        records.append(world.take(found))
-        watch.observe(records[-1], dict(zip(network.names, world.snapshot().states, strict=True)))
+    with origins.recorded():
+        for _ in range(MOST_STEPS_TO_JOIN):
+            found = next(iter((*world.deliveries(), *_joining(world, controller))), None)
+            if found is None or watch.broken:
+                start = world.snapshot()
+                return Built(network, properties, start, tuple(records), watch.broken, watch.upheld)
+            records.append(world.take(found))
+            watch.observe(records[-1], states_of(world))
     raise PenstockError(
         f"The switches have not come to rest after {MOST_STEPS_TO_JOIN:,} steps of joining: "
         'try start = "cold" in [search], or a controller that stops talking.'

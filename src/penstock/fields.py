@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict
 from penstock.controllers.native import Controller
 from penstock.properties.base import Property
 from penstock.tables import Table
-from penstock.verify.verification import Method
+from penstock.verify.options import Method
 from penstock.world.component import Component
 from penstock.world.hosts import HostMaker
 from penstock.world.topology import Topology

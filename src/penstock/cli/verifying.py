@@ -28,9 +28,8 @@ from penstock.next_steps import advice
 from penstock.report.conclusion import conclusion_of
 from penstock.report.story import tell
 from penstock.verdict import Result
-from penstock.verify.options import VerifyOptions
+from penstock.verify.options import Method, VerifyOptions
 from penstock.verify.proof import Proof, Refutation
-from penstock.verify.verification import Method
 
 
 @click.command(name="verify")

@@ -137,13 +137,13 @@ class Surface:
     """What surrounds a program, as it was when this was made."""
 
     def __init__(
-        self, modules: Iterable[ModuleType], saved: Iterable[Any], others: Iterable[type] = ()
+        self, modules: Iterable[ModuleType], saved: Iterable[Any], others: Iterable[Any] = ()
     ) -> None:
         self._modules = list(modules)
         self._names = {module.__name__ for module in self._modules}
         self._objects = list(saved)
         self._others = list(others)
-        """Classes that the program can get at in other ways."""
+        """Classes and objects of its own that the program can get at in other ways."""
         self._saved = {id(value) for value in self._objects}
         """The identities of what is saved with every state."""
         self._variables: dict[int, set[str]] = {}
@@ -175,20 +175,24 @@ class Surface:
 
     def _gather(self) -> None:
         """Gather what is within reach: the libraries, then the program's own modules and its classes."""
-        roots = dict.fromkeys([*_EVERYBODYS, *self._imported()])
-        library = _library_of(tuple(roots), frozenset(self._names))
+        roots = tuple(dict.fromkeys([*_EVERYBODYS, *self._imported()]))
+        library = _LIBRARIES.setdefault(tuple(map(id, roots)), _Library(roots))
+        # What is the program's own is gone with it, and must not be watched for ever as part of a library.
+        library.update(self._names, self._saved | {id(value) for value in self._others})
         gathering = _Gathering(self._names)
-        gathering.seen |= {id(module) for module in sys.modules.values() if module not in self._modules}
-        gathering.seen |= {id(each.thing) for each in library}
+        gathering.seen |= {id(module) for module in sys.modules.values()} - set(map(id, self._modules))
+        gathering.seen |= library.identities
         kinds = dict.fromkeys(base for value in self._objects for base in type(value).__mro__)
-        kinds.update(dict.fromkeys(self._others))
+        kinds.update((value, None) for value in self._others if isinstance(value, type))
+        others = [value for value in self._others if not isinstance(value, type)]
         gathering.walk(
             [
                 *((((), module.__name__), module, 0) for module in self._modules),
+                *((((), type(value).__qualname__), value, 2) for value in others),
                 *((((), kind.__qualname__), kind, 1) for kind in kinds),
             ]
         )
-        found = (*library, *gathering.watched)
+        found = (*library.watched, *gathering.watched)
         self.watched = [each for each in found if id(each.thing) not in self._saved]
         self.left_out = len(found) >= _MOST
 
@@ -270,25 +274,32 @@ def _watched(path: Path, value: Any, depth: int) -> Watched:
     return Watched(value, path, parts, contents, depth)
 
 
-_LIBRARIES: Final[dict[tuple[int, ...], list[Watched]]] = {}
-"""What was gathered of libraries, by the identities of the modules where that began."""
+class _Library:
+    """What can be reached from the modules of libraries."""
 
+    def __init__(self, roots: tuple[ModuleType, ...]) -> None:
+        self._roots = roots
+        self.watched: list[Watched] = []
+        self.identities: set[int] = set()
+        """The identities of what is watched."""
 
-def _library_of(roots: tuple[ModuleType, ...], names: frozenset[str]) -> list[Watched]:
-    """Return what can be reached from libraries, as it is now; what has not changed is not looked into."""
-    known = _LIBRARIES.setdefault(tuple(map(id, roots)), [])
-    gathering = _Gathering(names)
-    gathering.seen = {id(module) for module in sys.modules.values() if module not in roots}
-    first: list[tuple[Path, Any, int]] = [(((), module.__name__), module, 0) for module in roots]
-    if known:
-        gathering.seen |= {id(each.thing) for each in known}
-        for place, each in enumerate(known):
+    def update(self, names: Collection[str], without: set[int]) -> None:
+        """Look at all of it as it is now, except certain objects; what has not changed is not looked into."""
+        gathering = _Gathering(names)
+        others = {id(module) for module in sys.modules.values()} - set(map(id, self._roots))
+        gathering.seen = others | self.identities | without
+        first: list[tuple[Path, Any, int]] = [(((), module.__name__), module, 0) for module in self._roots]
+        for place, each in enumerate(self.watched):
             if each.has_changed():
-                known[place] = _watched(each.path, each.thing, each.depth)
+                self.watched[place] = _watched(each.path, each.thing, each.depth)
                 first += gathering.beyond(each.path, each.thing, each.depth)
-    gathering.walk(first, without=names)
-    known += gathering.watched
-    return known
+        gathering.walk(first, without=names)
+        self.watched += gathering.watched
+        self.identities.update(id(each.thing) for each in gathering.watched)
+
+
+_LIBRARIES: Final[dict[tuple[int, ...], _Library]] = {}
+"""Libraries, by the identities of the modules where they begin."""
 
 
 def _shown(value: Any) -> tuple[int, ...]:

@@ -9,14 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from penstock.building import Built
-from penstock.controllers import origins
-from penstock.errors import PenstockError
 from penstock.explain.cause import cause_of
 from penstock.explain.counterfactual import try_others
 from penstock.explain.explanation import Explanation
 from penstock.explain.past import Past, packet_names
 from penstock.world.transition import Record
-from penstock.world.world import World
 
 _STEP: Final = re.compile(r"\bstep (\d+)")
 
@@ -30,7 +27,7 @@ def explain(
 ) -> Explanation:
     """Return why a run, whose steps were taken with code noted, ends in a violation."""
     until = time.monotonic() + seconds
-    past = Past(enumerate(records, 1), _joining(built))
+    past = Past(enumerate(records, 1), built.joining)
     watcher = next((each for each in built.properties if each.name == name), None)
     cause = cause_of(past, message, arrival=watcher is not None and watcher.blames_arrival)
     others = try_others(built, records, name, packet_names(message), until)
@@ -47,17 +44,4 @@ def explain(
 
 def explain_joining(built: Built, message: str) -> Explanation:
     """Return why something broke while the switches connected."""
-    return cause_of(Past(enumerate(_joining(built), 1)), message)
-
-
-def _joining(built: Built) -> tuple[Record, ...]:
-    """Return how the switches connected before the story begins, taken again with code noted."""
-    world = World(built.network)
-    records: list[Record] = []
-    try:
-        with origins.recorded():
-            for record in built.joining:
-                records.append(world.take(record.transition))
-    except PenstockError:
-        return built.joining
-    return tuple(records)
+    return cause_of(Past(enumerate(built.joining, 1)), message)

@@ -54,7 +54,8 @@ from penstock.verify.invariants import NoLoops
 from penstock.verify.lifting import Lifting, Model, Traffic, lift
 from penstock.verify.ltl.checking import Verdict as TemporalVerdict
 from penstock.verify.monitors import Monitor
-from penstock.verify.options import NEARLY, VerifyOptions, known_of, named_property, options_of
+from penstock.verify.named_properties import NEARLY, known_of, named_property
+from penstock.verify.options import VerifyOptions, options_of
 from penstock.verify.order import all_programs
 from penstock.verify.overlapping import LEFT_OPEN, may_clash, rules_in
 from penstock.verify.packet_classes import PacketClasses

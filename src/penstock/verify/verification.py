@@ -31,12 +31,11 @@ from penstock.verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, REPLY
 from penstock.verify.experience import Experience
 from penstock.verify.grounds import Checker
 from penstock.verify.lifting import Model
+from penstock.verify.options import Method
 from penstock.verify.order import is_order_sensitive
 from penstock.verify.reductions import Reduced, Reduction
 from penstock.world.transition import Transition
 from penstock.world.world import World, states_of
-
-Method = Literal["mocs", "ample", "kuai", "off", "penstock"]
 
 MOST_PROGRAMS: Final = 100_000
 """How many states of a program are visited before it is taken to have no end of them."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from penstock import check as searches
 from penstock.check import Report
@@ -20,10 +20,10 @@ from penstock.next_steps import Ran, next_steps
 from penstock.scenario import Scenario
 from penstock.stopping import Bound
 from penstock.verdict import Result, Verdict, judge
-from penstock.verify import proof as proofs
-from penstock.verify.options import options_of
-from penstock.verify.proof import Proof
 from penstock.worker.supervision import Allowance, Job, Lost, Supervised, Tell, supervise
+
+if TYPE_CHECKING:
+    from penstock.verify.proof import Proof
 
 _BETWEEN_S: Final = 0.1
 """How many seconds lie between two reports of progress."""
@@ -110,7 +110,11 @@ def _bounded_by(report: Report, reasons: list[Bound]) -> Verdict:
 
 def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Proof:
     """Prove what a scenario demands, or find runs that break it."""
-    so_far = Proof(scenario, options_of(scenario.verify))
+    # A search need not wait until proofs are imported.
+    from penstock.verify import proof as proofs
+    from penstock.verify.options import options_of
+
+    so_far = proofs.Proof(scenario, options_of(scenario.verify))
 
     def hear(news: object) -> None:
         if isinstance(news, Outcome):

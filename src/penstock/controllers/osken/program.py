@@ -219,7 +219,8 @@ class Program:
     def surface(self) -> Surface:
         """Return what the program could change besides its state, as it is before the program starts."""
         self._enter_base()
-        return Surface(self._loaded.modules.values(), self._heap.objects(), (self._datapath_class,))
+        others = (self._datapath_class, self._manager)
+        return Surface(self._loaded.modules.values(), self._heap.objects(), others)
 
     def imported_since(self) -> list[str]:
         """Return the names of the program's modules that were imported by its steps."""

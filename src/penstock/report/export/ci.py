@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from penstock.report.conclusion import Conclusion
-from penstock.report.export.formats import as_text, writing
-from penstock.report.export.junit import HELD, Results, write_junit
-from penstock.report.export.sarif import Held, write_sarif
-from penstock.report.export.violations import source_of
 
-NEVER_JUDGED = "It never had anything to judge: the scenario does not exercise it."
+HELD: Final = ""
+"""What is said of a property that was judged and holds: nothing."""
+NEVER_JUDGED: Final = "It never had anything to judge: the scenario does not exercise it."
 
 
 def held_by(exercised: Mapping[str, int], broken: Iterable[str]) -> dict[str, str]:
@@ -38,6 +37,12 @@ def write_ci_files(
     """
     if junit is None and sarif is None:
         return
+    # Most commands write neither and need not wait for this.
+    from penstock.report.export.formats import as_text, writing
+    from penstock.report.export.junit import Results, write_junit
+    from penstock.report.export.sarif import Held, write_sarif
+    from penstock.report.export.violations import source_of
+
     sources = [source_of(path) for path in dict.fromkeys(traces) if path is not None]
     if junit is not None:
         with writing(junit) as file, as_text(file) as text:

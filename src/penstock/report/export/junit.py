@@ -23,8 +23,6 @@ from penstock.trace import CUT_SHORT
 from penstock.verdict import Result
 
 _PREFIX: Final = "penstock"
-HELD: Final = ""
-"""What is said of a property that held."""
 
 
 @dataclass(frozen=True, slots=True)
