@@ -387,7 +387,7 @@ def joined(network: Network, controller: str, properties: tuple[Property, ...] =
     world = World(network)
     watch = Watch(network, properties)
     records: list[Record] = []
-    with origins.recorded():
+    with origins.recorded(returns=False):
         for _ in range(MOST_STEPS_TO_JOIN):
             found = next(iter((*world.deliveries(), *_joining(world, controller))), None)
             if found is None or watch.broken:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType, ModuleType, TracebackType
+from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -116,13 +116,22 @@ class _Recording:
         self.is_on = False
         self.sees_returns = False
         self.returned = ""
+        self.own: dict[CodeType, bool] = {}
+        """Which code is the program's, of what has returned so far."""
 
     def notice(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Note where a handler returns: a function of the program that the framework called."""
-        if event == "return" and is_own(frame):
+        if event == "return" and self._is_own(frame):
             caller = frame.f_back
-            if caller is None or not is_own(caller):
+            if caller is None or not self._is_own(caller):
                 self.returned = _text_of(frame)
+
+    def _is_own(self, frame: FrameType) -> bool:
+        code = frame.f_code
+        known = self.own.get(code)
+        if known is None:
+            known = self.own[code] = is_own(frame)
+        return known
 
 
 _recording: Final = _Recording()
@@ -144,6 +153,7 @@ def recorded(*, returns: bool = True) -> Iterator[None]:
         _recording.is_on, _recording.sees_returns = before
         if is_free:
             sys.setprofile(profiler)
+        _recording.own.clear()
 
 
 def is_recording() -> bool:

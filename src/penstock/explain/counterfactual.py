@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from penstock.building import Built
 from penstock.errors import PenstockError
 from penstock.explain.cause import headlines
 from penstock.explain.explanation import Needed
+from penstock.explain.remembering import remembering
 from penstock.trace import Causality
 from penstock.watched_world import WatchedWorld
 from penstock.world.transition import ACT, DELIVER, Record
@@ -67,7 +68,7 @@ class _Runs:
     """Runs of a scenario that differ from one in which a property is broken."""
 
     def __init__(self, built: Built, records: Sequence[Record], name: str, until: float) -> None:
-        self._built, self._name = built, name
+        self._built, self._name = replace(built, network=remembering(built.network)), name
         self.records = records
         self._left = MOST_STEPS
         self._until = until

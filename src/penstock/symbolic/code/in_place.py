@@ -15,10 +15,11 @@ import gc
 import importlib.util
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Final
+from typing import Any, Final
 
 from penstock.symbolic.code import rewrite
 from penstock.symbolic.run import MARK
@@ -63,6 +64,9 @@ def _source(module: ModuleType) -> str:
         return ""
 
 
+_KEPT: Final = 32
+"""Of how many files the rewritten code is kept: a program is often loaded more than once."""
+
 Key = tuple[str, int, int]
 """What a function is known by: its name, the line it begins in, and where in the line its body begins."""
 
@@ -95,28 +99,31 @@ def _is_app(module: ModuleType) -> bool:
 
 def follow_modules(modules: Iterable[ModuleType]) -> None:
     """Have the functions of these modules followed from now on."""
-    rewritten: dict[int, dict[Key, CodeType]] = {}
+    rewritten: dict[int, Mapping[Key, CodeType]] = {}
+    variables: list[dict[str, Any]] = []
     for module in modules:
         if MARK not in vars(module):
             codes = rewritten_functions(module)
             if codes:
                 rewrite.equip(module)
+                variables.append(vars(module))
                 rewritten[id(vars(module))] = codes
-    if not rewritten:
-        return
-    for found in gc.get_objects():
+    # Every function refers to the variables of its module.
+    for found in gc.get_referrers(*variables) if variables else ():
         if type(found) is FunctionType and id(found.__globals__) in rewritten:
             code = rewritten[id(found.__globals__)].get(key_of(found.__code__))
             if code is not None and code.co_freevars == found.__code__.co_freevars:
                 found.__code__ = code
 
 
-def rewritten_functions(module: ModuleType) -> dict[Key, CodeType]:
+def rewritten_functions(module: ModuleType) -> Mapping[Key, CodeType]:
     """Return the new code of a module's functions, where it is clear which is whose."""
     source = _source(module)
-    if not source:
-        return {}
-    file = str(module.__file__)
+    return _rewritten(source, str(module.__file__)) if source else {}
+
+
+@lru_cache(maxsize=_KEPT)
+def _rewritten(source: str, file: str) -> Mapping[Key, CodeType]:
     before = _functions(compile(source, file, "exec", dont_inherit=True))
     after = _functions(rewrite.followed(source, file))
     found: dict[Key, CodeType] = {}
