@@ -275,7 +275,14 @@ def _write_environment(value: Any, content: dict[Any, Any]) -> None:
 C_CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
     (threading.local, _THREAD_LOCAL),
     (Settings, _plain(lambda value: value.read(), lambda value, content: value.write(content))),
-    (type(os.environ), _plain(lambda value: dict(value._data), _write_environment)),
+    (
+        type(os.environ),
+        _plain(
+            lambda value: dict(value._data),
+            _write_environment,
+            same=lambda value, content: bool(value._data == content),
+        ),
+    ),
     (logging.Logger, _LOGGER),
     ((io.StringIO, io.BytesIO), _plain(_read_buffer, _write_buffer)),
     (mmap.mmap, _plain(_read_map, _write_map)),

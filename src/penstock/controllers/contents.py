@@ -21,8 +21,8 @@ import os
 import random
 import threading
 import types
-from collections.abc import Callable, Iterable, Mapping
-from operator import is_, itemgetter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import attrgetter, is_, itemgetter
 from typing import Any, Final, Generic, NamedTuple
 
 from penstock.symbolic.run import HOOK
@@ -207,7 +207,14 @@ def _slots(names: tuple[str, ...]) -> Part:
         held = ((name, getattr(value, name, _MISSING)) for name in names)
         return {name: item for name, item in held if item is not _MISSING}
 
+    getter = attrgetter(*names)
+
     def same(value: Any, content: dict[str, Any]) -> bool:
+        if len(content) == len(names) > 1:
+            try:
+                return all(map(is_, getter(value), content.values()))
+            except AttributeError:
+                return False
         return all(getattr(value, name, _MISSING) is content.get(name, _MISSING) for name in names)
 
     def write(value: Any, content: dict[str, Any]) -> None:
@@ -327,11 +334,27 @@ def _read_set(value: set[Any]) -> tuple[Any, ...]:
     """
     members = list(value)
     if len(members) > 1:
+        if _are_comparable(members):
+            members.sort()
+            _write_set(value, members)
+            return tuple(members)
         keyed = [(key, member) for member in members if (key := _plain(member)) is not None]
         if len(keyed) == len(members):
             members = [member for _, member in sorted(keyed, key=itemgetter(0))]
             _write_set(value, members)
     return tuple(members)
+
+
+def _are_comparable(members: Collection[Any]) -> bool:
+    """Tell whether members are all of one kind whose values have an order of their own."""
+    kinds = set(map(type, members))
+    if kinds == {tuple}:
+        shapes = {tuple(map(type, member)) for member in members}
+        return len(shapes) == 1 and _ORDERED_KINDS.issuperset(*shapes)
+    return len(kinds) == 1 and kinds <= _ORDERED_KINDS
+
+
+_ORDERED_KINDS: Final = frozenset({int, str, bytes})
 
 
 def _plain(value: Any) -> str | None:
@@ -357,7 +380,10 @@ def _write_set(value: set[Any], content: Iterable[Any]) -> None:
     set.update(value, content)
 
 
-def _lay_set(_: Any, content: Iterable[Any], constant: Constant) -> Layout | None:
+def _lay_set(_: Any, content: Collection[Any], constant: Constant) -> Layout | None:
+    if isinstance(content, tuple) and _are_comparable(content):
+        # They were sorted when they were read, and are told apart by their representation.
+        return [f"{{{content!r}}}"], []
     texts = [constant(item) for item in content]
     known = sorted([text for text in texts if text is not None])
     return (["{" + ",".join(known) + "}"], []) if len(known) == len(texts) else None

@@ -22,7 +22,7 @@ granted (`Naming`) until a packet-out is one that was handed over in another cal
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
@@ -77,6 +77,8 @@ def named(
     `given` is what it was handed in that step, `changed` tells whether that left a trace in its memory,
     `busy` whether it is still at something.
     """
+    if not holding and (given is None or not (changed or busy)):
+        return Sent(tuple(sends) if given is None else tuple(_named_by(given, sends)), ())
     others = sorted((each for each in holding if each != given), key=lambda each: (each.sent, each))
     mine = others if given is None else [given, *others]
     if not mine:
@@ -100,6 +102,16 @@ def named(
     return Sent(tuple(found), tuple(sorted(kept)), _events(RELEASES, controller, known))
 
 
+def _named_by(given: Held, sends: Iterable[Send]) -> Iterator[Send]:
+    """Yield what a controller sends that can be about no other packet than the one it was just given."""
+    for send in sends:
+        message = send.message
+        if _owners([given], str(send.port), message) or _dropped(given, message):
+            yield send._replace(message=_with_name(message, given))
+        else:
+            yield send
+
+
 class Naming:
     """Gives the packets that one program sends their names, in the steps of a search.
 
@@ -120,7 +132,7 @@ class Naming:
         sends = tuple(sends)
         if given is not None and (busy or self._is_known(given)):
             self.holds = True
-        for send, times in Counter(sends).items():
+        for send, times in (Counter(sends) if len(sends) > 1 else dict.fromkeys(sends, 1)).items():
             if isinstance(send.message, FlowMod | PacketOut):
                 self._look_at(given, str(send.port), send.message, times)
         return None if self.holds else named(controller, (), given, sends, changed=False, busy=False)

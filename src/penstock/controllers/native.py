@@ -228,9 +228,9 @@ class NativeController:
             namespaces=namespaces_of(module for module in self._modules() if is_user_file(module)),
             own={module.__name__ for module in self._modules()},
             ordered=True,
+            calm=[*self._surroundings.roots(), self._hub.agenda],
         )
         self._first = self._heap.take()
-        self._current: Snapshot | None = self._first
 
     # What else is state.
 
@@ -248,7 +248,7 @@ class NativeController:
 
     def adopt(self, more: MoreState) -> None:
         """Take that into the program's state; all states so far are void."""
-        self._first.restore()
+        self._enter_first()
         adopted = [each.adopted() for each in more.found]
         for each in more.found:
             each.put_back()
@@ -260,9 +260,14 @@ class NativeController:
 
     def leave(self) -> None:
         """Put back what the program has changed."""
-        self._first.restore()
+        self._enter_first()
         self._surroundings.leave()
-        self._current = None
+        self._heap.forget()
+
+    def _enter_first(self) -> None:
+        """Bring the program into the state to begin from, whatever is in memory."""
+        self._heap.forget()
+        self._heap.enter(self._first)
 
     def reservations(self) -> tuple[Reservation, ...]:
         """Return what a search cannot see of the program, or has not tried."""
@@ -333,10 +338,12 @@ class NativeController:
     ) -> Reaction:
         """Run a handler on a message, whose contents may be followed, and forget what it did."""
         message = question.follow_native(inputs) if followed else question.message(inputs)
-        state.snapshot.restore()
-        self._current = None
+        self._heap.enter(state.snapshot)
         plain = question.message(inputs)
-        return self._call(_handler_of(message), switch, message, state=state.snapshot, plain=plain)
+        try:
+            return self._call(_handler_of(message), switch, message, state=state.snapshot, plain=plain)
+        finally:
+            self._heap.forget()
 
     def bare(self, state: NativeState) -> NativeState:
         """Return a state without the names of packets, which the program does not know."""
@@ -344,8 +351,8 @@ class NativeController:
 
     def rehearse(self, state: NativeState) -> Perform:
         """Bring the program into a state, and return what has things happen to it one after the other."""
-        state.snapshot.restore()
-        self._current = None
+        self._heap.enter(state.snapshot)
+        self._heap.forget()
 
         def perform(given: Given, question: Question | None, inputs: Inputs) -> None:
             handler, *arguments = cast("tuple[Any, ...]", given.what)
@@ -360,13 +367,15 @@ class NativeController:
     def _run(self, state: NativeState, handler: str, *arguments: object) -> Step:
         """Run one handler on the program as it was before."""
         before = state.snapshot
-        if before is not self._current:
-            before.restore()
-            self._current = before
+        self._heap.enter(before)
         if handler in self._left_out and handler not in vars(self._program):
             return Step(state)
-        sends, events = self._call(handler, *arguments, state=before, seed=before.digest)
-        self._current = after = self._heap.take()
+        try:
+            sends, events = self._call(handler, *arguments, state=before, seed=before.digest)
+            after = self._heap.take()
+        except BaseException:
+            self._heap.forget()
+            raise
         if not after.opaque <= self._opaque.keys():
             self._opaque.update({kind: "" for kind in after.opaque if kind not in self._opaque})
             self._opaque.update(self._heap.places(after.opaque))

@@ -42,7 +42,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock.controllers.c_contents import C_FIELD, IMMUTABLE, TUPLE_FIELD, c_part
 from penstock.controllers.contents import (
@@ -156,7 +156,8 @@ class Heap:
     nobody wants to know what it did, before `enter`.
 
     `special` gives types, and what derives from them, a treatment of their own: a function that is
-    handed the `Walk` and the object, and says what the walk is to make of it.
+    handed the `Walk` and the object, and says what the walk is to make of it.  `calm` are those roots that
+    hardly ever change; the namespaces count among them.
     """
 
     def __init__(
@@ -168,6 +169,7 @@ class Heap:
         special: Mapping[type, Treatment] | None = None,
         own: Container[str] = (),
         ordered: bool = False,
+        calm: Iterable[Any] = (),
     ) -> None:
         self._ordered = ordered
         self._own = own
@@ -182,7 +184,13 @@ class Heap:
         """The snapshot that memory is known to be equal to."""
         owners = list(namespaces)
         self._namespaces.update((owner, None) for owner in owners if isinstance(owner, type))
-        self.roots = [*roots, *(self._namespace(owner) for owner in owners)]
+        variables = [self._namespace(owner) for owner in owners]
+        self.roots = [*roots, *variables]
+        self._calm = [*variables, *calm]
+        """The roots that hardly ever change, which come first: see `_Reach`."""
+        known = set(map(id, self._calm))
+        self._lively = [root for root in self.roots if id(root) not in known]
+        self._reach: _Reach | None = None
 
     def take(self) -> Snapshot:
         """Return a snapshot of the program as it is."""
@@ -195,10 +203,12 @@ class Heap:
     def _taken(self) -> Snapshot:
         walk = Walk(self._treatments, self._known, self.local)
         walk.weak = []
-        for root in self.roots:
-            # A function among the roots is one that is known to change, plain as it may look.
-            (_write_function if type(root) is types.FunctionType else Walk.emit)(walk, root)
-            walk.out.append("\0")
+        if self._reach is None or not self._reach.is_as_it_was(self._known):
+            self._write_roots(walk, self._calm)
+            self._reach = _Reach.of(walk)
+        else:
+            self._reach.write(walk)
+        self._write_roots(walk, self._lively)
         walk.write_weakly_held(self._own)
         text = "".join(walk.out).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=16).digest()
@@ -206,6 +216,12 @@ class Heap:
         self._known = walk.met
         self.current = snapshot
         return snapshot
+
+    def _write_roots(self, walk: Walk, roots: Iterable[Any]) -> None:
+        for root in roots:
+            # A function among the roots is one that is known to change, plain as it may look.
+            (_write_function if type(root) is types.FunctionType else Walk.emit)(walk, root)
+            walk.out.append("\0")
 
     def enter(self, snapshot: Snapshot) -> None:
         """Bring the program into the state of a snapshot."""
@@ -290,6 +306,42 @@ class Heap:
         namespace.constants = {
             name: value for name, value in vars(owner).items() if constant(value) is not None
         }
+
+
+class _Reach(NamedTuple):
+    """All that a walk over the calm roots met: if nothing of it has changed, it need not be walked again."""
+
+    text: str
+    met: dict[int, Entry]
+    numbers: dict[int, int]
+
+    @classmethod
+    def of(cls, walk: Walk) -> _Reach | None:
+        """Return what a walk has met so far; None if entries do not say all about it."""
+        if walk.notes or walk.opaque or walk.weak or len(walk.met) != len(walk.numbers):
+            return None
+        if any(entry[3] is None for entry in walk.met.values()):
+            return None
+        return cls("".join(walk.out), dict(walk.met), dict(walk.numbers))
+
+    def is_as_it_was(self, known: Mapping[int, Entry]) -> bool:
+        """Tell whether memory holds what it held then, and held that when it was last looked at."""
+        for key, entry in self.met.items():
+            if known.get(key) is not entry:
+                return False
+            value, parts, contents, _, _ = entry
+            if len(parts) == 1:
+                if not parts[0].same(value, contents[0]):
+                    return False
+            elif not all(part.same(value, content) for part, content in zip(parts, contents, strict=True)):
+                return False
+        return True
+
+    def write(self, walk: Walk) -> None:
+        """Have a walk go on as if it had met all this."""
+        walk.out.append(self.text)
+        walk.met.update(self.met)
+        walk.numbers.update(self.numbers)
 
 
 @contextmanager

@@ -32,7 +32,8 @@ class Remembered(NamedTuple):
     """A step that a search remembers: whose, what happened, how to make it again, and what it came to."""
 
     component: str
-    happened: str
+    happened: object
+    """What is printed of it, should anybody ask."""
     make: Callable[[], Step]
     step: Step
 

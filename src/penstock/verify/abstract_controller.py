@@ -157,7 +157,7 @@ class AbstractController:
             key = (inner, subject)
             self.remembered[key] = Remembered(
                 self.name,
-                str(subject),
+                subject,
                 lambda: self.inner.receive(inner, subject.switch, subject.message),
                 step,
             )

@@ -117,8 +117,8 @@ class Surroundings:
         self.seed, self._seeded = seed, None
         self.lines = []
         _here, _thread = self, get_ident()
-        for variables, name, swapped, _ in _SWAPS_AT_LOAD if loading else _SWAPS:
-            variables[name] = swapped
+        for variables, swapped in _OURS_AT_LOAD if loading else _OURS:
+            variables.update(swapped)
         stdout = sys.stdout
         _LOGGER._log = _keep_record if quiet else _REAL_LOG
         _LOGGER.makeRecord = _make_record
@@ -130,8 +130,8 @@ class Surroundings:
         finally:
             sys.stdout = stdout
             _LOGGER._log, _LOGGER.makeRecord = _REAL_LOG, _REAL_MAKE_RECORD
-            for variables, name, _, original in _SWAPS:
-                variables[name] = original
+            for variables, originals in _ORIGINALS:
+                variables.update(originals)
             _here = None
 
 
@@ -554,6 +554,22 @@ Swap = tuple[dict[str, Any], str, Any, Any]
 _SWAPS_AT_LOAD: Final = _with_originals(_swaps())
 _DATES: Final = _with_originals([(datetime, "datetime", _DateTime), (datetime, "date", _Date)])
 _SWAPS: Final = _SWAPS_AT_LOAD + _DATES
+
+
+def _by_variables(named: Iterable[tuple[dict[str, Any], str, Any]]) -> Changes:
+    """Return what is to be written, all that is among the same variables together."""
+    found: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+    for variables, name, value in named:
+        found.setdefault(id(variables), (variables, {}))[1][name] = value
+    return tuple(found.values())
+
+
+Changes = tuple[tuple[dict[str, Any], dict[str, Any]], ...]
+"""Variables, and what becomes of some of them."""
+
+_OURS_AT_LOAD: Final = _by_variables((where, name, ours) for where, name, ours, _ in _SWAPS_AT_LOAD)
+_OURS: Final = _by_variables((where, name, ours) for where, name, ours, _ in _SWAPS)
+_ORIGINALS: Final = _by_variables((where, name, original) for where, name, _, original in _SWAPS)
 
 
 def bind_dates(modules: Iterable[ModuleType]) -> None:

@@ -212,6 +212,7 @@ class Program:
             special={**stacks.TREATMENTS, **sessions.TREATMENTS},
             own=self._loaded.modules,
             ordered=self._ordered,
+            calm=self._surroundings.roots(),
         )
 
     # What else is state.

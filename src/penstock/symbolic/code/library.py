@@ -11,6 +11,7 @@ A function without a source that can be found has no twin.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from functools import cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
@@ -68,5 +69,5 @@ def _twin(function: FunctionType) -> FunctionType | None:
 
 
 @cache
-def _codes(module: ModuleType) -> dict[in_place.Key, CodeType]:
+def _codes(module: ModuleType) -> Mapping[in_place.Key, CodeType]:
     return in_place.rewritten_functions(module)
