@@ -218,16 +218,51 @@ def test_what_os_ken_sends_is_concrete() -> None:
 
     source = """
     def f(x, p, m):
-        match = p.OFPMatch(in_port=x, eth_dst=m)
-        return match['eth_dst'], p.OFPActionOutput(x)
+        return p.OFPMatch(in_port=x, eth_dst=m), p.OFPActionOutput(x)
     """
     module = program(source)
     with Run() as current:
-        text, action = module.f(integer(5, var("x", 3)), parser, mac_text(1, var("m", 48)))
-    assert (type(text), type(action.port)) == (str, int)
-    assert (text, action.port) == ("00:00:00:00:00:01", 5)
+        match, action = module.f(integer(5, var("x", 3)), parser, mac_text(1, var("m", 48)))
+    assert (type(match["eth_dst"]), type(action.port)) == (str, int)
+    assert (match["eth_dst"], action.port) == ("00:00:00:00:00:01", 5)
     assert not current.losses
     assert [made.outcome for made in current.decisions] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "p.OFPMatch(udp_dst=x)['udp_dst'] == 4",
+        "dict(p.OFPMatch(udp_dst=x).items())",
+        "'4' in str(p.OFPMatch(udp_dst=x))",
+        "p.OFPSetConfig(None, miss_send_len=1, flags=0) if p.OFPActionSetQueue(x).queue_id == 4 else 0",
+        "o.oxm_from_user('udp_dst', x)[1] == b'09'",
+    ],
+)
+def test_what_a_program_reads_back_of_a_message_is_lost(read: str) -> None:
+    from os_ken.ofproto import ofproto_v1_3 as protocol
+    from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+    module = program(f"""
+    def f(x, p, o):
+        return {read}
+    """)
+    with Run() as current:
+        module.f(integer(5, var("x", 16)), parser, protocol)
+    assert current.losses
+
+
+def test_what_is_read_back_of_a_message_may_go_into_another() -> None:
+    from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+    module = program("""
+    def f(x, p):
+        return p.OFPMatch(udp_dst=p.OFPMatch(udp_dst=x).get('udp_dst'))
+    """)
+    with Run() as current:
+        match = module.f(integer(5, var("x", 16)), parser)
+    assert match["udp_dst"] == 5
+    assert not current.losses
 
 
 def test_a_packet_that_os_ken_writes_for_a_switch_is_concrete() -> None:

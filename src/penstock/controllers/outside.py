@@ -70,6 +70,7 @@ _UNTOLD: Final = (
     ("locale", "setlocale", "the locale"),
     ("resource", "setrlimit", "settings of the process"),
     ("atexit", "register", "what is done when Python ends"),
+    ("abc", "_abc_register", "what abstract classes take for theirs"),
     ("dbm.gnu", "open", "a data base"),
     ("dbm.ndbm", "open", "a data base"),
     ("_gdbm", "open", "a data base"),

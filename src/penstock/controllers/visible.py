@@ -213,20 +213,49 @@ class CachedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function returns, or returned the last time."""
+        return self.recall(args, kwargs, self.__wrapped__)
+
+    def recall(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]) -> Any:
+        """Return what was returned the last time, or else what a function returns now."""
         key = functools._make_key(args, kwargs, self._typed)
-        kept = self._kept.get(key, _END)
-        if kept is not _END:
-            self._hits += self.counts
-            if self._maxsize is not None:
-                self._kept.move_to_end(key)
-            return kept
+        if key in self._kept:
+            return self.recall_key(key)
+        result = function(*args, **kwargs)
+        self._remember_key(key, result)
+        return result
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether arguments of different types are different, equal as they may be."""
+        return self._typed
+
+    def keys(self) -> list[Any]:
+        """Return by what results are remembered: an argument, or a list of them."""
+        return list(self._kept)
+
+    def remembers(self, is_wanted: Callable[[Any], bool]) -> bool:
+        """Tell whether a result is remembered by arguments of some sort."""
+        return any(
+            any(map(is_wanted, key)) if isinstance(key, list) else is_wanted(key) for key in self._kept
+        )
+
+    def recall_key(self, key: Any) -> Any:
+        """Return the result that is remembered by a key."""
+        self._hits += self.counts
+        if self._maxsize is not None:
+            self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def remember(self, args: tuple[Any, ...], result: Any) -> None:
+        """Remember what the function returned."""
+        self._remember_key(functools._make_key(args, {}, self._typed), result)
+
+    def _remember_key(self, key: Any, result: Any) -> None:
         self._misses += self.counts
-        result = self.__wrapped__(*args, **kwargs)
         if self._maxsize != 0:
             self._kept[key] = result
             if self._maxsize is not None and len(self._kept) > self._maxsize:
                 self._kept.popitem(last=False)
-        return result
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

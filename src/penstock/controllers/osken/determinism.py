@@ -43,6 +43,7 @@ from penstock.controllers.osken.dice import Dice
 from penstock.controllers.osken.hub import MICROSECONDS, Hub
 from penstock.controllers.outside import Settings, told_of, watching
 from penstock.controllers.visible import FUNCTOOLS, ITERTOOLS
+from penstock.symbolic.values.tables import GIVEN_ALL
 
 EPOCH: Final = 1_500_000_000
 """The time of day at virtual time 0, in seconds since 1970."""
@@ -216,6 +217,7 @@ def _broken_down(original: Callable[..., Any]) -> Callable[..., Any]:
             seconds = EPOCH + here.microseconds() / MICROSECONDS
         return original(seconds)
 
+    setattr(break_down, GIVEN_ALL, True)
     return break_down
 
 
@@ -228,6 +230,7 @@ def _formatted(original: Callable[..., str], places: int) -> Callable[..., str]:
             arguments = (*arguments, time.gmtime(EPOCH + here.microseconds() // MICROSECONDS))
         return original(*arguments)
 
+    setattr(formatted, GIVEN_ALL, True)
     return formatted
 
 
@@ -485,7 +488,8 @@ def _swaps() -> Iterator[tuple[ModuleType, str, Any]]:
     yield time, "sleep", _sleep(time.sleep)
     yield time, "gmtime", _broken_down(time.gmtime)
     yield time, "localtime", _broken_down(time.gmtime)
-    yield time, "ctime", lambda seconds=None: time.asctime(time.gmtime(seconds))
+    asctime, gmtime = time.asctime, time.gmtime
+    yield time, "ctime", _broken_down(lambda seconds: asctime(gmtime(seconds)))
     yield time, "asctime", _formatted(time.asctime, 1)
     yield time, "strftime", _formatted(time.strftime, 2)
     for name in random.__all__:

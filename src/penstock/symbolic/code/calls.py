@@ -34,6 +34,7 @@ from types import (
 )
 from typing import Any, Final
 
+from penstock.controllers.visible import CachedFunction
 from penstock.symbolic.code import library, lookups, subscripts
 from penstock.symbolic.code.summaries import (
     PLAIN,
@@ -51,10 +52,11 @@ from penstock.symbolic.code.summaries import (
 )
 from penstock.symbolic.packets import frame_calls, native_headers
 from penstock.symbolic.run import Run, lose, unnoticed
-from penstock.symbolic.values import tables
+from penstock.symbolic.values import tables, unknown
 from penstock.symbolic.values.escapes import Unfollowed
 from penstock.symbolic.values.integers import Followed, SymBool
 from penstock.symbolic.values.parts import bears, concrete, holds
+from penstock.symbolic.values.readers import has_reader
 
 _LIBRARIES: Final = (
     *(basics, formatting, structs, addresses, netaddr_objects, osken, patterns),
@@ -120,6 +122,17 @@ _HIGHER: Final = frozenset(
 )
 """Those that call what they are given."""
 
+_COMPARING: Final = frozenset(
+    {
+        *("max", "min", "sorted", "sort", "sum", "bisect", "bisect_left", "bisect_right", "insort"),
+        *("insort_left", "insort_right", "reduce", "accumulate", "groupby", "count", "index", "remove"),
+        *("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "divmod", "pow", "__contains__"),
+        *("_heappop_max", "_heapreplace_max", "_heapify_max", "countOf", "indexOf", "concat", "iconcat"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "starmap", "map"),
+    }
+)
+"""Those that compare or add what they are given, in C."""
+
 _BOUNDS_FROM: Final = 2
 """Which arguments of the functions of `bisect` are places in the list."""
 
@@ -161,8 +174,10 @@ def called(function: Any) -> Any:
     if kind is functools.partial:
         inner = called(function.func)
         return function if inner is function.func else functools.partial(_partial, function, inner)
+    if isinstance(function, CachedFunction):
+        return functools.partial(_cached, function)
     if hasattr(kind, "cache_clear"):
-        # From `functools.lru_cache` or what stands in for it: it remembers what it did for other inputs.
+        # From `functools.lru_cache`, of a library: it remembers what it did for other inputs.
         return called(function.__wrapped__)
     return _object(function)
 
@@ -207,6 +222,8 @@ def _python_function(function: FunctionType | MethodType) -> Any:
         return functools.partial(_sunk, function)
     plain = function.__func__ if isinstance(function, MethodType) else function
     module = getattr(plain, "__module__", None)
+    if library.stands_for_c(plain):
+        return functools.partial(_escaped, function)
     if module not in _MODULES:
         return _of_library(function)
     name = (module, plain.__qualname__)
@@ -237,6 +254,9 @@ def _class(made: Any) -> Any:
         if issubclass(made, _VALUES) or _made_in_c(made):
             return functools.partial(_escaped, made)
         return functools.partial(_constructed, made) if _is_library(made) else made
+    if issubclass(made, UnicodeError) and made is not UnicodeError:
+        # These take numbers out of what they are given.
+        return functools.partial(_escaped, made)
     if issubclass(made, BaseException) or made.__module__ in _HARMLESS_MODULES:
         return _harmless(made, made.__name__)
     if made.__module__ == "builtins" and made.__name__ in _HARMLESS:
@@ -317,7 +337,9 @@ def _c_function(function: Any) -> Any:
 def _harmless(function: Any, name: str) -> Any:
     if name in _COUNTING:
         return functools.partial(_counting, function)
-    return functools.partial(_passed, function) if name in _HIGHER else function
+    if name in _HIGHER or name in _COMPARING:
+        return functools.partial(_passed, function)
+    return function
 
 
 def _holds_only(method: Any) -> bool:
@@ -400,13 +422,22 @@ def _method(name: tuple[type, str], method: Any, /, *arguments: Any, **named: An
 
 
 def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
-    """Call a function with concrete values, which is no loss; nor is what it makes of other objects."""
-    if _depends(arguments, named):
+    """Call a function with concrete values, which is no loss until the program reads them back."""
+    holder = function.__self__ if isinstance(function, MethodType) else None
+    depends = _depends(arguments, named)
+    if depends:
         sinks.settle(function, arguments, named)
         if sinks.is_read_back(function, named):
             lose(function.__qualname__)
+    depends = depends or unknown.is_tainted(holder) or sinks.makes_packet(function)
     with unnoticed():
-        return function(*map(concrete, arguments), **{name: concrete(value) for name, value in named.items()})
+        if sinks.sends(function):
+            unknown.cleaned(arguments)
+        found = function(*map(concrete, arguments), **{name: concrete(named[name]) for name in named})
+        if not depends:
+            return found
+    sinks.note_read_back(holder)
+    return unknown.taint(found)
 
 
 def _escaped(function: Any, /, *arguments: Any, **named: Any) -> Any:
@@ -444,12 +475,21 @@ def _given(argument: Any) -> Any:
 
 
 def _passed(function: Any, /, *arguments: Any, **named: Any) -> Any:
-    """Call a function that calls what it is given; where it begins and how it goes on is decided."""
+    """Call a function that calls, compares or adds what it is given; where it begins and ends is decided."""
+    if function.__name__ in _COMPARING and _are_mixed(function, arguments, named):
+        return _escaped(function, *arguments, **named)
     first = _BOUNDS_FROM if function.__name__.startswith(("bisect", "insort")) else len(arguments)
     given = (*map(_followed, arguments[:first]), *map(_settled, arguments[first:]))
     return function(
         *given, **{name: (_settled if name in _READ_BY_C else _followed)(named[name]) for name in named}
     )
+
+
+def _are_mixed(function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Tell whether something would be compared with, or added to, what reads it without asking."""
+    holder = getattr(function, "__self__", None)
+    given = [*arguments, *named.values(), *(() if isinstance(holder, ModuleType) else (holder,))]
+    return any(map(bears, given)) and any(map(has_reader, given))
 
 
 def _followed(argument: Any) -> Any:
@@ -475,6 +515,22 @@ def _partial(function: Any, inner: Callable[..., Any], /, *arguments: Any, **nam
     return inner(*function.args, *arguments, **{**function.keywords, **named})
 
 
+def _cached(function: CachedFunction, /, *arguments: Any, **named: Any) -> Any:
+    """Call a function that remembers its results; which of those that it remembers it is, is decided."""
+    inner = called(function.__wrapped__)
+    if not _depends(arguments, named) and not function.remembers(bears):
+        return function.recall(arguments, named, inner)
+    if named or function.is_typed:
+        lose(function.__wrapped__.__qualname__)
+        return function.recall(tuple(map(concrete, arguments)), {n: concrete(named[n]) for n in named}, inner)
+    for key in lookups.exactly(function.keys):
+        if lookups.equal(tuple(key) if isinstance(key, list) else (key,), arguments):
+            return lookups.exactly(function.recall_key, key)
+    found = inner(*arguments)
+    lookups.exactly(function.remember, arguments, found)
+    return found
+
+
 def _member(made: type[enum.Enum], /, *arguments: Any, **named: Any) -> Any:
     """Look up which member of an enumeration has a value."""
     if len(arguments) != 1 or issubclass(made, enum.Flag) or not bears(arguments[0]):
@@ -482,6 +538,13 @@ def _member(made: type[enum.Enum], /, *arguments: Any, **named: Any) -> Any:
     for member in made:
         if lookups.equal(member.value, arguments[0]):
             return member
+    missing: Any = made._missing_
+    if missing.__func__ is not enum.Enum._missing_.__func__:  # type: ignore[attr-defined]
+        found = called(missing)(arguments[0])
+        if isinstance(found, made):
+            return found
+        if found is not None:
+            lose("_missing_")
     return made(concrete(arguments[0]))
 
 

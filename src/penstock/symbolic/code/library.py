@@ -32,6 +32,15 @@ _GENERATED: Final = "__create_fn__.<locals>."
 _twins: Final[dict[int, tuple[FunctionType, FunctionType | None]]] = {}
 
 
+_OF_C: Final = "penstock.controllers.osken.determinism"
+"""The module whose functions stand for some of Python's that are written in C: clocks, dice."""
+
+
+def stands_for_c(function: Any) -> bool:
+    """Tell whether a function is one of ours that a program has in place of one written in C."""
+    return getattr(function, "__module__", None) == _OF_C
+
+
 def is_stranger(function: Any) -> bool:
     """Tell whether a function is written in Python, but not followed, nor made for values that are."""
     plain = function.__func__ if isinstance(function, MethodType) else function

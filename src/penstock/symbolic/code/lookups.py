@@ -63,7 +63,9 @@ def equal(one: object, other: object) -> bool:
         return True
     condition = equality(one, other)
     if condition is None:
-        return bool(one == other)
+        from penstock.symbolic.code.operands import operated
+
+        return bool(operated(operator.eq, one, other))
     known = condition.value
     return decide(condition, concrete(one) == concrete(other)) if known is None else bool(known)
 

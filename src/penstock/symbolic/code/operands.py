@@ -1,26 +1,32 @@
 """Operators whose left operand would not let the right one be followed.
 
-Python asks the left operand first, unless the right one is of a class that derives from the left one's.  A
-`bool`, a float or a member of an enumeration reads a number that depends on the inputs without asking.  A
-stand-in has the right one answer.  Dictionaries and sets compare by hashes, so where some have keys that
-depend on the inputs, their stand-in decides which of them are the same.
+Python asks the left operand first, unless the right one is of a class that derives from the left one's, and
+many classes read a number that depends on the inputs without asking (see `values.readers`).  A stand-in for
+the left operand has all values of the input tried, or notes the loss (`operated`).  Sequences are compared
+element by element.  Dictionaries and sets compare by hashes, so where some have keys that depend on the
+inputs, their stand-in decides which of them are the same.
 
-The rest is about sets: `a | b`, `a & b`, `a - b`, `a ^ b`, and the same with `=`.  An operand that is a set
-(a view of keys, a dictionary for `|`) is replaced by a stand-in that decides which elements are the same,
-where that depends on the inputs; all others are handed back.  `|=` between dictionaries is not followed.
+The rest is about sets: `a | b`, `a & b`, `a - b`, `a ^ b`.  An operand that is a set (a view of keys, a
+dictionary for `|`) is replaced by a stand-in that decides which elements are the same, where that depends on
+the inputs; all others are handed back.  `|=` between dictionaries is not followed.  Assignments such as
+`a += b` are done by `in_place`, which knows both operands.
 """
 
 from __future__ import annotations
 
-import enum
 import operator
+from collections import deque
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Final
 
 from penstock.symbolic.code import lookups
 from penstock.symbolic.run import Run, lose
+from penstock.symbolic.terms import TooWide
 from penstock.symbolic.values.escapes import Unfollowed
-from penstock.symbolic.values.integers import Followed
+from penstock.symbolic.values.integers import boolean
+from penstock.symbolic.values.parts import bears, concrete, equality, is_symbolic
+from penstock.symbolic.values.readers import reads
 from penstock.symbolic.values.tables import tabulated
 
 _SETS: Final[tuple[Any, ...]] = (set, frozenset, lookups.KEYS_VIEW)
@@ -31,9 +37,8 @@ def operand(value: Any) -> Any:
     run = Run.current
     if run is None:
         return value
-    kind = type(value)
-    if kind is bool or kind is float or isinstance(value, enum.Enum):
-        return _Number(value) if isinstance(value, int | float) else value
+    if isinstance(value, _SEQUENCES) or reads(value):
+        return _Operand(value)
     if run.holders and isinstance(value, (*_SETS, dict)):
         return _Container(value)
     return value
@@ -46,24 +51,92 @@ def left(value: Any) -> Any:
     return _Left(value) if isinstance(value, (*_SETS, dict)) else operand(value)
 
 
-def right(operand: Any) -> Any:
-    """Return what a program is to use as the right operand of an assignment such as `|=`."""
-    run = Run.current
-    if run is None:
-        return operand
-    if isinstance(operand, dict):
+def in_place(name: str, target: Any, other: Any) -> Any:
+    """Return what `target += other` leaves in the target, for any operator by its name."""
+    change, operation = getattr(operator, f"__i{name}__"), getattr(operator, f"__{name}__")
+    if Run.current is None:
+        return change(target, other)
+    if isinstance(other, dict) and isinstance(target, dict):
         # A dictionary takes whatever has keys, and puts them in by their hash.
-        if lookups.varies(operand):
+        if lookups.varies(other):
             lose("|=")
-        return operand
-    # A set of the program's own kind is to get the object itself, wherever that makes no difference.
-    if isinstance(operand, _SETS) and (run.holders or lookups.varies(operand)):
-        return _Right(operand)
-    return operand
+        return change(target, other)
+    if operation in _WAYS and isinstance(target, set | frozenset) and isinstance(other, _SETS):
+        return _changed(change, operation, target, other)
+    if not (bears(target) or bears(other)):
+        return change(target, other)
+    if is_symbolic(target) or not reads(target):
+        return change(target, other)
+    if hasattr(type(target), f"__i{name}__"):
+        # It changes itself, by what C reads.
+        lose(f"{name} in place")
+        return change(target, concrete(other))
+    return operated(operation, target, other)
 
 
-class _Number:
-    """Stands in for a number whose class would read another one without asking."""
+def operated(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """Return what an operator gives, whichever class of the operands would answer."""
+    if Run.current is None or not (bears(one) or bears(other)):
+        return operation(one, other)
+    if operation in _COMPARISONS and isinstance(one, _SEQUENCES) and isinstance(other, _SEQUENCES):
+        return _compared(operation, one, other)
+    if is_symbolic(one) or _is_own(one, operation):
+        return operation(one, other)
+    one = _as_plain(one)
+    if type(one) in (bytearray, memoryview) and operation in _COMPARISONS:
+        one = bytes(one)
+    if not reads(one):
+        return operation(one, other)
+    try:
+        return tabulated(operation, one, other)
+    except (Unfollowed, TooWide):
+        lose(operation.__name__.strip("_"))
+    return operation(concrete(one), concrete(other))
+
+
+def _as_plain(value: Any) -> Any:
+    """Return the number, text or bytes that an object of a class derived from these stands for."""
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, str | bytes):
+        kind: Any = str if isinstance(value, str) else bytes
+        return kind.__getitem__(value, slice(None))
+    return value
+
+
+_SEQUENCES: Final = (list, tuple, deque)
+_COMPARISONS: Final = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+
+
+def _compared(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """Compare sequences element by element, as Python does."""
+    if _is_own(one, operation) or _is_own(other, operation) or not _are_alike(one, other):
+        return operation(one, other)
+    if operation is operator.eq or operation is operator.ne:
+        condition = equality(one, other)
+        if condition is not None:
+            found = boolean(concrete(one) == concrete(other), condition)
+            return found if operation is operator.eq else not found
+        same = len(one) == len(other) and all(map(lookups.equal, one, other))
+        return same if operation is operator.eq else not same
+    for mine, theirs in zip(one, other, strict=False):
+        if not lookups.equal(mine, theirs):
+            return operated(operation, mine, theirs)
+    return operation(len(one), len(other))
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    return any(isinstance(one, kind) and isinstance(other, kind) for kind in _SEQUENCES)
+
+
+def _is_own(value: Any, operation: Callable[[Any, Any], Any]) -> bool:
+    """Tell whether a class says itself, in Python, what an operator means."""
+    name = f"__{operation.__name__.strip('_')}__"
+    return isinstance(getattr(type(value), name, None), FunctionType)
+
+
+class _Operand:
+    """Stands in for an object on the left of an operator, which might read the other one without asking."""
 
     __slots__ = ("_value",)
 
@@ -77,19 +150,8 @@ def _answered(name: str) -> Callable[[Any, Any], Any]:
     """Return a method of such a stand-in."""
     operation = getattr(operator, name)
 
-    def method(self: _Number, other: Any) -> Any:
-        value = self._value
-        if isinstance(other, _Number):
-            other = other._value
-        if not isinstance(other, Followed):
-            return operation(value, other)
-        if isinstance(value, int):
-            return operation(int(value), other)
-        try:
-            return tabulated(operation, value, other)
-        except Unfollowed:
-            lose("float")
-        return operation(value, other.plain)
+    def method(self: _Operand, other: Any) -> Any:
+        return operated(operation, self._value, _unwrapped(other))
 
     method.__name__ = name
     return method
@@ -97,10 +159,10 @@ def _answered(name: str) -> Callable[[Any, Any], Any]:
 
 for _name in (
     *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__sub__", "__mul__"),
-    *("__floordiv__", "__truediv__", "__mod__", "__pow__", "__lshift__", "__rshift__"),
+    *("__floordiv__", "__truediv__", "__mod__", "__pow__", "__lshift__", "__rshift__", "__matmul__"),
     *("__and__", "__or__", "__xor__"),
 ):
-    setattr(_Number, _name, _answered(_name))
+    setattr(_Operand, _name, _answered(_name))
 
 
 class _Container:
@@ -135,6 +197,8 @@ class _Container:
 
 
 def _unwrapped(value: Any) -> Any:
+    if isinstance(value, _Operand):
+        return value._value
     return value._operand if isinstance(value, _Container) else value
 
 
@@ -177,27 +241,6 @@ class _Left:
 
     def __xor__(self, other: Any) -> Any:
         return _combined(operator.xor, self._operand, other)
-
-
-class _Right:
-    """Stands in for a set that another one is changed by."""
-
-    __slots__ = ("_operand",)
-
-    def __init__(self, operand: Any) -> None:
-        self._operand = operand
-
-    def __ror__(self, target: Any) -> Any:
-        return _changed(operator.ior, operator.or_, target, self._operand)
-
-    def __rand__(self, target: Any) -> Any:
-        return _changed(operator.iand, operator.and_, target, self._operand)
-
-    def __rsub__(self, target: Any) -> Any:
-        return _changed(operator.isub, operator.sub, target, self._operand)
-
-    def __rxor__(self, target: Any) -> Any:
-        return _changed(operator.ixor, operator.xor, target, self._operand)
 
 
 _WAYS: Final[dict[Callable[..., Any], Callable[..., set[Any]]]] = {

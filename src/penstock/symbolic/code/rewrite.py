@@ -10,7 +10,7 @@ it gets back:
     f(x)            __penstock_call__(f)(x)
     a % b           __penstock_template__(a) % b
     a | b           __penstock_left__(a) | b          and `&`, `-`, `^`: these may be sets
-    a |= b          a |= __penstock_right__(b)
+    a += b          a = __penstock_in_place__("add", a, b)     unless b is a constant
     a < b           __penstock_operand__(a) < b       and other operators, unless b is a constant
     a is b          __penstock_is__(a, b)
     {a, b}          __penstock_set__()([a, b])        and dictionaries, and both comprehensions
@@ -38,14 +38,14 @@ from functools import cache
 from types import CodeType, ModuleType
 from typing import Any, Final, cast
 
-from penstock.symbolic.run import MARK
+from penstock.symbolic.run import HOOK, MARK
 
 ITEM: Final = "__penstock_item__"
 IN: Final = "__penstock_in__"
 CALL: Final = "__penstock_call__"
 TEMPLATE: Final = "__penstock_template__"
 LEFT: Final = "__penstock_left__"
-RIGHT: Final = "__penstock_right__"
+IN_PLACE: Final = "__penstock_in_place__"
 SET: Final = "__penstock_set__"
 DICT: Final = "__penstock_dict__"
 PAIRS: Final = "__penstock_pairs__"
@@ -83,6 +83,26 @@ _FOR_PYTHON: Final = frozenset({"__len__", "__length_hint__", "__bool__", "__ind
 """Methods from which Python itself takes a number, and nothing that depends on the inputs."""
 
 _SET_OPERATORS: Final = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
+
+_IN_PLACE: Final[Mapping[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.MatMult: "matmul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.BitAnd: "and",
+}
+"""What the operators of assignments are called."""
+
+_KEPT: Final = f"{HOOK}kept_"
+"""How the variables are called that hold the parts of an assignment's target."""
 
 
 def followed(source: str, filename: str) -> CodeType:
@@ -141,7 +161,7 @@ def hooks() -> Mapping[str, Callable[..., Any]]:
         CALL: calls.called,
         TEMPLATE: formatting.template,
         LEFT: operands.left,
-        RIGHT: operands.right,
+        IN_PLACE: operands.in_place,
         SET: displays.set_maker,
         DICT: displays.dict_maker,
         PAIRS: displays.pairs,
@@ -154,6 +174,9 @@ def hooks() -> Mapping[str, Callable[..., Any]]:
 
 class _Rewriter(ast.NodeTransformer):
     """Puts the hooks in; every expression is visited once, from the inside out."""
+
+    _names = 0
+    """How many variables of ours there are."""
 
     _told_to_python = False
     """Whether what is returned goes to Python itself, and not to whoever called."""
@@ -214,7 +237,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod):
-            if not _is_constant(node.left, int | float):
+            if not _is_constant(node.left, int):
                 node.left = _hooked(TEMPLATE, node.left)
         elif isinstance(node.op, _SET_OPERATORS) and not any(map(_is_constant, (node.left, node.right))):
             node.left = _hooked(LEFT, node.left)
@@ -222,11 +245,35 @@ class _Rewriter(ast.NodeTransformer):
             node.left = _hooked(OPERAND, node.left)
         return node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
-        if isinstance(node.op, _SET_OPERATORS) and not _is_constant(node.value):
-            node.value = _hooked(RIGHT, node.value)
-        return node
+        if _is_constant(node.value, int | str | bytes) or _takes_slice(node.target):
+            return node
+        name = _constant(_IN_PLACE[type(node.op)], node.value)
+        before, target = self._evaluated_once(node.target)
+        value = _call(IN_PLACE, [name, _loaded(target), node.value], node.value)
+        return [*before, ast.copy_location(ast.Assign([target], value), node)]
+
+    def _evaluated_once(self, target: ast.expr) -> tuple[list[ast.stmt], Any]:
+        """Return an assignment's target as one that can be both read and written, and what comes before."""
+        if isinstance(target, ast.Name):
+            return [], target
+        before: list[ast.stmt] = []
+
+        def kept(node: ast.expr) -> ast.expr:
+            if isinstance(node, ast.Name | ast.Constant):
+                return node
+            self._names += 1
+            name = f"{_KEPT}{self._names}__"
+            stored = ast.copy_location(ast.Name(name, ast.Store()), node)
+            before.append(ast.copy_location(ast.Assign([stored], node), node))
+            return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+        assert isinstance(target, ast.Attribute | ast.Subscript)
+        target.value = kept(target.value)
+        if isinstance(target, ast.Subscript):
+            target.slice = kept(target.slice)
+        return before, target
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
@@ -310,9 +357,17 @@ class _Rewriter(ast.NodeTransformer):
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)
         outer, self._told_to_python = self._told_to_python, node.name in _FOR_PYTHON
-        node.body = [self.visit(statement) for statement in node.body]
+        node.body = self._statements(node.body)
         self._told_to_python = outer
         return node
+
+    def _statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Return statements rewritten; some become several."""
+        found: list[ast.stmt] = []
+        for statement in body:
+            made = self.visit(statement)
+            found += made if isinstance(made, list) else [made]
+        return found
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
         self.generic_visit(node)
@@ -323,14 +378,14 @@ class _Rewriter(ast.NodeTransformer):
     def visit_match_case(self, node: ast.match_case) -> ast.match_case:
         if node.guard is not None:
             node.guard = self.visit(node.guard)
-        node.body = [self.visit(statement) for statement in node.body]
+        node.body = self._statements(node.body)
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.bases = [self.visit(base) for base in node.bases]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
-        node.body = [self.visit(statement) for statement in node.body]
+        node.body = self._statements(node.body)
         return node
 
     def visit_TypeAlias(self, node: ast.stmt) -> ast.stmt:
@@ -359,6 +414,22 @@ def _running(node: ast.Call, mode: str) -> ast.expr:
         *(each if isinstance(each, ast.Starred) else _hooked(SCOPE, each) for each in others),
     ]
     return node
+
+
+def _takes_slice(target: ast.expr) -> bool:
+    """Tell whether an assignment is to a part of a sequence, which takes in what it is given as it is."""
+    return isinstance(target, ast.Subscript) and any(
+        isinstance(part, ast.Slice) for part in ast.walk(target.slice)
+    )
+
+
+def _loaded(target: Any) -> ast.expr:
+    """Return the expression that reads what an assignment writes."""
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    if isinstance(target, ast.Attribute):
+        return ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
 
 
 def _is_constant(node: ast.expr, kinds: Any = object) -> bool:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import operator
+import threading
 from array import array
 from collections import deque
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final
 
 from penstock.symbolic.code import library, lookups
@@ -41,9 +42,26 @@ def indexed(subject: Any) -> Any:
 
 def written_to(subject: Any) -> Any:
     """Return what a program is to give an attribute instead of an object."""
-    if Run.current is None or not isinstance(subject, _IN_C):
+    kind: Any = type(subject)
+    if Run.current is None or not (isinstance(subject, _IN_C) or _keeps_in_c(kind)):
         return subject
     return _Fields(subject)
+
+
+@functools.cache
+def _keeps_in_c(kind: Any) -> bool:
+    """Tell whether objects of a class keep what they are given in C, as numbers."""
+    if issubclass(kind, _HOLDING):
+        return False
+    return any(base is not object and not base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+
+
+_HEAP_TYPE: Final = 1 << 9
+_HOLDING: Final = (
+    *(list, tuple, dict, set, frozenset, deque, int, str, bytes, float, type, BaseException),
+    *(ModuleType, FunctionType, SimpleNamespace, threading.local, functools.partial, property),
+)
+"""Classes whose objects hold what they are given as it is."""
 
 
 class _Stranger:

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import functools
 import operator
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, Self, SupportsIndex, cast
 
@@ -50,6 +52,7 @@ from penstock.symbolic.terms import (
     truth,
 )
 from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare
+from penstock.symbolic.values.readers import reads
 
 MOST_PINNED: Final = 64
 """How many values a number may have for the run to decide which it is, where only a plain one will do."""
@@ -57,7 +60,7 @@ MOST_PINNED: Final = 64
 _FEW: Final = 16
 """How many values are tried one by one; among more of them the right one is found by halving."""
 
-_REPEATED: Final = (str, bytes, bytearray, list, tuple)
+_REPEATED: Final = (str, bytes, bytearray, list, tuple, deque, array)
 """What a number says how often to repeat."""
 
 _MOST_FACTORS: Final = 8
@@ -433,14 +436,14 @@ def _total(terms: Iterable[Term]) -> Term:
 
 def _unlike(other: object) -> object:
     """Return what Python expects for an operand that is no whole number; a float takes over from here."""
-    if type(other) in (float, complex):
-        lose("float")
+    if reads(other):
+        lose(type(other).__name__)
     return NotImplemented
 
 
 def _with_float(operation: Callable[..., Any], one: Followed, other: object) -> Any:
-    """Return what an operation with a float gives; what is no number at all is not our business."""
-    return _tabulated("float", operation, one, other) if type(other) is float else _unlike(other)
+    """Return what an operation with a float or its like gives; anything else answers by itself."""
+    return _tabulated(type(other).__name__, operation, one, other) if reads(other) else NotImplemented
 
 
 def _tabulated(what: str, operation: Callable[..., Any], *operands: Any) -> Any:

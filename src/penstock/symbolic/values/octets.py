@@ -53,7 +53,12 @@ def octets(data: bytes, terms: Sequence[Term]) -> bytes:
 
 def terms_of(data: bytes) -> tuple[Term, ...]:
     """Return a term for each byte; constants for plain bytes."""
-    return data.terms if isinstance(data, SymBytes) else tuple(map(const, data))
+    if isinstance(data, SymBytes):
+        return data.terms
+    if isinstance(data, Unchanging):
+        lose("bytes")
+        data = data.plain
+    return tuple(map(const, data))
 
 
 def same_octets(one: bytes, other: bytes) -> Term:

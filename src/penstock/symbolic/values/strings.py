@@ -47,6 +47,9 @@ def pieces_of(text: str) -> tuple[str | Piece, ...]:
     """Return the pieces of a text; a plain one is one piece."""
     if isinstance(text, SymStr):
         return text.pieces
+    if isinstance(text, Unchanging):
+        lose("text")
+        text = text.plain
     if not isinstance(text, str):
         raise TypeError(f"must be str, not {type(text).__name__}")
     return (text,) if text else ()

@@ -20,6 +20,9 @@ import re
 import struct
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from datetime import date, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any, Final, NamedTuple
 
@@ -134,7 +137,20 @@ _UNCHANGING: Final = (
     struct.Struct,
     range,
 )
+_DATES: Final = (date, timezone, timedelta)
+"""Numbers of another kind, which do not change either; a `datetime` is a `date`."""
+
+_FIXED: Final = (
+    *(*_UNCHANGING, *_DATES, Decimal, Fraction),
+    *(BuiltinFunctionType, MethodDescriptorType, ModuleType),
+)
+"""Objects that are the same whatever the input is."""
+
 _ATOMS: Final = (int, float, complex, str, bytes, bool, type(None))
+
+
+GIVEN_ALL: Final = "depends_on_arguments_alone"
+"""The attribute of functions of ours that stand for some of Python's and do so where they get arguments."""
 
 
 class _Raised(NamedTuple):
@@ -271,7 +287,7 @@ def is_pure(function: Any) -> bool:
     if isinstance(function, type):
         return name not in _IMPURE and (module in _PURE or issubclass(function, _VALUES_IN_C))
     if isinstance(function, FunctionType):
-        return module.partition(".")[0] in _PURE_PACKAGES
+        return module.partition(".")[0] in _PURE_PACKAGES or hasattr(function, GIVEN_ALL)
     holder = getattr(function, "__self__", None)
     if module == "_socket":
         return name.startswith(_OF_SOCKETS)
@@ -463,9 +479,7 @@ def _entries(value: Any, found: dict[str, Term]) -> Callable[[int], Any]:
     if type(value) is dict:
         pairs = [(_entries(key, found), _entries(item, found)) for key, item in value.items()]
         return lambda at: {key(at): item(at) for key, item in pairs}
-    if isinstance(value, (*_UNCHANGING, BuiltinFunctionType, MethodDescriptorType, ModuleType)) or callable(
-        value
-    ):
+    if isinstance(value, _FIXED) or callable(value):
         return lambda _: value
     raise Unfollowed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from types import FunctionType, ModuleType
@@ -11,7 +12,7 @@ from penstock.symbolic.code import identity, lookups, membership, operands, subs
 from penstock.symbolic.code.subscripts import settled
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome
 from penstock.symbolic.code.summaries.addresses import number_of
-from penstock.symbolic.code.summaries.formatting import interpolate
+from penstock.symbolic.code.summaries.formatting import template
 from penstock.symbolic.run import lose
 from penstock.symbolic.terms import truth
 from penstock.symbolic.values.integers import Followed, SymBool, SymInt, boolean, integer, plain, term_of
@@ -22,6 +23,7 @@ from penstock.symbolic.values.pieces import code
 from penstock.symbolic.values.strings import made
 from penstock.symbolic.values.tables import Tabled
 from penstock.symbolic.values.texts import Piece, SymStr, followed, format_value, to_int
+from penstock.symbolic.values.unknown import Unknown
 
 # Numbers.
 
@@ -83,6 +85,8 @@ def _bytes(*arguments: Any) -> Any:
     """Summarise `bytes`, also of a list of numbers, some of which may depend on the inputs."""
     if arguments and isinstance(arguments[0], SymStr):
         return arguments[0].encode(*arguments[1:])
+    if len(arguments) == 1 and isinstance(arguments[0], Unknown):
+        return arguments[0]
     if len(arguments) != 1 or not (is_symbolic(arguments[0]) or hasattr(arguments[0], "__iter__")):
         return PLAIN
     return keep(bytes, *arguments)
@@ -237,7 +241,21 @@ FUNCTIONS: Final[Functions] = {
         subscripts.indexed(subject), key, value
     ),
     ("_operator", "delitem"): lambda subject, key: operator.delitem(subscripts.indexed(subject), key),
-    ("_operator", "mod"): lambda one, other: interpolate(one, other) if isinstance(one, str) else one % other,
+    ("_operator", "mod"): lambda one, other: template(one) % other,
+    **{
+        ("_operator", name): functools.partial(operands.operated, getattr(operator, name))
+        for name in (
+            *("eq", "ne", "lt", "le", "gt", "ge", "add", "mul", "matmul", "truediv", "floordiv", "pow"),
+            *("lshift", "rshift"),
+        )
+    },
+    **{
+        ("_operator", f"i{name}"): functools.partial(operands.in_place, name)
+        for name in (
+            *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift"),
+            *("or", "and", "xor"),
+        )
+    },
     ("_operator", "or_"): lambda one, other: operands.left(one) | other,
     ("_operator", "and_"): lambda one, other: operands.left(one) & other,
     ("_operator", "sub"): lambda one, other: operands.left(one) - other,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -281,6 +281,6 @@ EAGER_METHODS: Final[Methods] = {
         (MappingProxyType, name): _DICT_METHODS[name]
         for name in ("get", "copy", "__getitem__", "__contains__")
     },
-    **{(kind, name): summary for kind in (list, tuple) for name, summary in _LIST_METHODS.items()},
+    **{(kind, name): summary for kind in (list, tuple, deque) for name, summary in _LIST_METHODS.items()},
     **{(kind, name): summary for kind in (set, frozenset) for name, summary in _SET_METHODS.items()},
 }

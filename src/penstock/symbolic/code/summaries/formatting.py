@@ -13,6 +13,7 @@ from string import Formatter
 from types import FunctionType
 from typing import Any, Final, cast
 
+from penstock.symbolic.code import operands
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome, addresses
 from penstock.symbolic.run import Run, lose
 from penstock.symbolic.values.escapes import Symbolic, Unfollowed
@@ -61,9 +62,13 @@ class _Interpolated:
 
 def template(operand: Any) -> Any:
     """Return what a program is to use on the left of `%`."""
-    if Run.current is None or not isinstance(operand, str):
+    if Run.current is None:
         return operand
-    return _Template(operand)
+    if isinstance(operand, str):
+        return _Template(operand)
+    if isinstance(operand, bytes | bytearray) and not is_symbolic(operand):
+        return _BytesTemplate(operand)
+    return operands.operand(operand)
 
 
 class _Template:
@@ -76,6 +81,27 @@ class _Template:
 
     def __mod__(self, values: Any) -> str:
         return interpolate(self._text, values)
+
+
+class _BytesTemplate:
+    """Stands in for bytes on the left of `%`."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes | bytearray) -> None:
+        self._data = data
+
+    def __mod__(self, values: Any) -> Any:
+        parts = values if isinstance(values, tuple) else (values,)
+        kinds = [field["type"] for field in _FIELD.finditer(self._data.decode("latin-1"))]
+        if not bears(values):
+            return self._data % values
+        numbers = all(isinstance(part, int) for part in parts) and set(kinds) <= set("diuoxX%")
+        if type(self._data) is bytes and numbers:
+            # What is written of whole numbers is the same as in a text.
+            return interpolate(self._data.decode("latin-1"), values).encode("latin-1")
+        lose("%")
+        return self._data % concrete(values)
 
 
 # Single values.

@@ -24,8 +24,10 @@ from penstock.openflow.messages import PortNo
 from penstock.symbolic.packets.domain import OWN
 from penstock.symbolic.run import Run, lose
 from penstock.symbolic.terms import Term
+from penstock.symbolic.values import unknown
 from penstock.symbolic.values.integers import Followed, pinned
 from penstock.symbolic.values.octets import SymBytes
+from penstock.symbolic.values.parts import bears
 from penstock.symbolic.values.pieces import Piece
 from penstock.symbolic.values.strings import SymStr
 
@@ -41,6 +43,13 @@ _FUNCTIONS: Final = frozenset(
         ("penstock.controllers.native", "Controller.packet_out"),
         ("penstock.controllers.native", "Controller.send"),
         ("os_ken.lib.packet.packet", "Packet.serialize"),
+        *(
+            ("os_ken.controller.controller", f"Datapath.{name}")
+            for name in (
+                *("send", "send_msg", "send_packet_out", "send_flow_mod", "send_flow_del", "send_barrier"),
+                *("send_delete_all_flows", "send_nxt_set_flow_format", "set_xid"),
+            )
+        ),
     }
 )
 
@@ -64,6 +73,32 @@ def _only_shows(stream: Any) -> bool:
     if not isinstance(stream, io.IOBase):
         return False
     return stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+
+
+_SENDING: Final = ("Controller.install", "Controller.packet_out", "Controller.send")
+
+
+def sends(function: Any) -> bool:
+    """Tell whether a function of a native program sends messages."""
+    return isinstance(function, MethodType) and function.__func__.__qualname__ in _SENDING
+
+
+def makes_packet(function: Any) -> bool:
+    """Tell whether a function puts a packet into bytes that depends on the inputs."""
+    if not isinstance(function, MethodType) or function.__func__.__qualname__ != "Packet.serialize":
+        return False
+    headers = getattr(function.__self__, "protocols", ())
+    return any(bears(value) for header in headers for value in getattr(header, "__dict__", {}).values())
+
+
+def note_read_back(holder: Any) -> None:
+    """Note that what an object now holds depends on the inputs, should the program look at it."""
+    if holder is None:
+        return
+    if type(holder).__module__ == "os_ken.lib.packet.packet":
+        holder.data = unknown.unknown(holder.data)
+    elif f"{type(holder).__module__}.".startswith(_MESSAGES):
+        unknown.taint(holder)
 
 
 def is_read_back(function: Any, named: Mapping[str, Any]) -> bool:

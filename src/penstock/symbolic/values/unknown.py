@@ -1,0 +1,141 @@
+"""Values that depend on the inputs in a way that nobody has followed.
+
+A message that a program makes of its inputs is for a switch: the values in it are plain (see `sinks`).  A
+program that reads them back has something that depends on the inputs all the same.  What it reads is
+*unknown*: it may be handed on, into other messages, but whatever else is done with it is a loss.
+
+The attributes of such a message say so because the message is made an object of another class (`taint`),
+which looks like its own in every other way.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from penstock.symbolic.run import Run, lose
+from penstock.symbolic.values.escapes import Unchanging, bare
+
+_OF_THE_OBJECT: Final = frozenset(
+    {
+        *("__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class__", "__dir__", "__doc__"),
+        *("__getattribute__", "__setattr__", "__delattr__", "__sizeof__", "__getstate__", "__len__"),
+        *("__reduce__", "__reduce_ex__", "__getnewargs__", "__class_getitem__"),
+    }
+)
+"""What says nothing of a value; how long one is, is the same for all packets of a kind."""
+
+
+class Unknown(Unchanging):
+    """A value of which it is not known how it depends on the inputs."""
+
+    __slots__ = ()
+
+
+def _losing(kind: type, name: str) -> Any:
+    method = getattr(kind, name)
+
+    def losing(self: Any, /, *arguments: Any, **named: Any) -> Any:
+        lose(name.strip("_"))
+        return method(self.plain, *map(bare, arguments), **named)
+
+    losing.__name__ = name
+    return losing
+
+
+def _unknown_kind(kind: Any, plain: Any) -> Any:
+    """Return a class of unknown values of a kind."""
+    methods = {
+        name: _losing(kind, name)
+        for name in dir(kind)
+        if name not in _OF_THE_OBJECT and callable(getattr(kind, name))
+    }
+    own = {"plain": property(plain), "__getnewargs__": lambda self: (self.plain,)}
+    return type(f"Unknown{kind.__name__.capitalize()}", (kind, Unknown), {**methods, **own})
+
+
+_KINDS: Final[dict[type, Any]] = {
+    int: _unknown_kind(int, int.__int__),
+    str: _unknown_kind(str, lambda value: str.__getitem__(value, slice(None))),
+    bytes: _unknown_kind(bytes, lambda value: bytes.__getitem__(value, slice(None))),
+}
+
+
+def unknown(value: Any) -> Any:
+    """Return a value as one that depends on the inputs; a loss where there is none of that kind."""
+    if isinstance(value, Unchanging) or value is None:
+        return value
+    for kind, made in _KINDS.items():
+        if isinstance(value, kind) and not isinstance(value, bool):
+            return made(value)
+    if type(value) is bytearray:
+        return _KINDS[bytes](bytes(value))
+    if type(value) is tuple:
+        return tuple(map(unknown, value))
+    if not _is_message(type(value)):
+        lose(type(value).__name__)
+    return value
+
+
+# Messages.
+
+_PACKAGES: Final = ("os_ken.ofproto.", "penstock.openflow.")
+
+
+def _is_message(kind: type) -> bool:
+    return f"{kind.__module__}.".startswith(_PACKAGES)
+
+
+class _Tainted:
+    """Marks the classes of messages that were made of what depends on the inputs."""
+
+    __slots__ = ()
+
+
+def taint(made: Any) -> Any:
+    """Return what a program gets that has made a message, or had something done to one."""
+    kind: Any = type(made)
+    if made is None or is_tainted(made):
+        return made
+    if not _is_message(kind) or isinstance(made, int | str | bytes | tuple):
+        return unknown(made)
+    try:
+        object.__setattr__(made, "__class__", _tainted_kind(kind))
+    except TypeError:
+        lose(kind.__name__)
+    return made
+
+
+def is_tainted(made: Any) -> bool:
+    """Tell whether an object is a message made of what depends on the inputs."""
+    return isinstance(made, _Tainted)
+
+
+def cleaned(made: Any) -> Any:
+    """Return a message, and what is in it, as objects of their own classes again."""
+    if isinstance(made, list | tuple):
+        for part in made:
+            cleaned(part)
+    if is_tainted(made):
+        object.__setattr__(made, "__class__", made.__class__)
+    if f"{type(made).__module__}.".startswith("penstock.openflow."):
+        for name in getattr(made, "__dataclass_fields__", ()):
+            cleaned(getattr(made, name))
+    return made
+
+
+@cache
+def _tainted_kind(kind: Any) -> Any:
+    def look_up(self: Any, name: str) -> Any:
+        if name == "__class__":
+            return kind
+        found = kind.__getattribute__(self, name)
+        if Run.current is None or name.startswith("__") or callable(found):
+            return found
+        if isinstance(found, list | dict):
+            lose(name)
+            return found
+        return unknown(found)
+
+    changes = {"__getattribute__": look_up, "__slots__": (), "__module__": kind.__module__}
+    return type(kind.__name__, (kind, _Tainted), changes)
