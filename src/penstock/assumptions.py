@@ -93,6 +93,10 @@ def _hosts(built: Built) -> Iterator[str]:
     if curious:
         most = max(host.count for host in curious)
         yield f"A host sends at most {most} packet{'' if most == 1 else 's'}: count in [hosts.NAME]."
+        bursts = [host.burst for host in curious if host.burst is not None and host.burst < host.count]
+        if bursts:
+            waits = f"{max(bursts)} {'is' if max(bursts) == 1 else 'are'} unanswered"
+            yield f"A host sends no other packet while {waits}: burst in [hosts.NAME]."
         yield (
             "Hosts send no truncated frames, fragments, IP options, IPv6 extension headers or second VLAN "
             'tags: a host of your own does (kind = "file.py:Class").'

@@ -77,6 +77,8 @@ def named(
     `given` is what it was handed in that step, `changed` tells whether that left a trace in its memory,
     `busy` whether it is still at something.
     """
+    sends = tuple(sends)
+    changed = changed or _is_on_its_way(given, sends)
     if not holding and (given is None or not (changed or busy)):
         return Sent(tuple(sends) if given is None else tuple(_named_by(given, sends)), ())
     others = sorted((each for each in holding if each != given), key=lambda each: (each.sent, each))
@@ -100,6 +102,14 @@ def named(
         events = _events(KEEPS, controller, {each.tag for each in at_hand} - known)
         return Sent(tuple(found), tuple(sorted(kept | at_hand)), events)
     return Sent(tuple(found), tuple(sorted(kept)), _events(RELEASES, controller, known))
+
+
+def _is_on_its_way(given: Held | None, sends: Iterable[Send]) -> bool:
+    """Tell whether a switch is handed a packet in something that it gives back, such as an echo request."""
+    if given is None:
+        return False
+    others = (send.message for send in sends if not isinstance(send.message, PacketOut))
+    return any(given.data in data for data in (getattr(each, "data", b"") for each in others) if data)
 
 
 def _named_by(given: Held, sends: Iterable[Send]) -> Iterator[Send]:

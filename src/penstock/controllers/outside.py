@@ -70,13 +70,36 @@ _UNTOLD: Final = (
     ("locale", "setlocale", "the locale"),
     ("resource", "setrlimit", "settings of the process"),
     ("atexit", "register", "what is done when Python ends"),
-    ("abc", "_abc_register", "what abstract classes take for theirs"),
     ("dbm.gnu", "open", "a data base"),
     ("dbm.ndbm", "open", "a data base"),
     ("_gdbm", "open", "a data base"),
     ("_dbm", "open", "a data base"),
 )
 """Functions that reach outside and raise no event."""
+
+_KEPT_IN_C: Final = (
+    ("abc", "_abc_register", "what abstract classes take for theirs"),
+    ("csv", "register_dialect", "the dialects of csv"),
+    ("csv", "unregister_dialect", "the dialects of csv"),
+    ("csv", "field_size_limit", "settings of csv"),
+    ("codecs", "register", "codecs"),
+    ("codecs", "register_error", "codecs"),
+    ("codecs", "unregister", "codecs"),
+    ("sys", "setprofile", "profilers"),
+    ("sys", "settrace", "tracers"),
+    ("sys", "set_asyncgen_hooks", "settings of Python"),
+    ("sys", "addaudithook", "audit hooks"),
+    ("threading", "setprofile", "profilers"),
+    ("threading", "settrace", "tracers"),
+    ("faulthandler", "enable", "settings of Python"),
+    ("faulthandler", "register", "signal handlers"),
+    ("tracemalloc", "start", "settings of Python"),
+    ("gc", "freeze", "the garbage collector"),
+    ("gc", "set_debug", "the garbage collector"),
+    ("time", "tzset", "the time zone"),
+)
+"""Functions by which steps leave something in C that nobody sees; what is done when a program is loaded is
+there for good."""
 
 _CHANGING: Final = ("/proc/", "/sys/", "/dev/random", "/dev/urandom")
 """Files whose contents change by themselves, so that reading them is noticed too."""
@@ -126,6 +149,15 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     frame = sys._getframe(1)
     if not _is_importing(frame):
         _tell(what or _FILES, frame)
+
+
+def _is_loaded(frame: FrameType | None) -> bool:
+    """Tell whether what is done is part of loading a module."""
+    while frame is not None and not frame.f_code.co_filename.startswith(_CONTROLLERS):
+        if frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -196,22 +228,33 @@ _LIBRARIES: Final = tuple(
 
 def told_of() -> Iterator[tuple[Any, str, Any]]:
     """Yield functions that reach outside without an event, as modules, names and what to put there."""
-    for home, name, what in _UNTOLD:
+    for home, name, what in (*_UNTOLD, *_KEPT_IN_C):
         try:
             module = importlib.import_module(home)
         except ImportError:
             continue
         if hasattr(module, name):
-            yield module, name, _telling(getattr(module, name), what)
+            loaded = (home, name, what) in _KEPT_IN_C
+            yield module, name, _telling(getattr(module, name), what, loaded=loaded)
 
 
-def _telling(original: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _telling(original: Callable[..., Any], what: str, *, loaded: bool) -> Callable[..., Any]:
+    """Return a function that tells that it was called; if `loaded`, not by modules that are being loaded."""
+
     def tell(*arguments: Any, **options: Any) -> Any:
-        if _note is not None and threading.get_ident() == _thread:
-            _tell(what, sys._getframe(1))
+        frame = sys._getframe(1)
+        if _note is not None and threading.get_ident() == _thread and not (loaded and _is_loaded(frame)):
+            _tell(what, frame)
         return original(*arguments, **options)
 
     return tell
+
+
+def _stack_size() -> int:
+    """Return how large the stacks of threads are; to ask for it sets it to what it is by default."""
+    size = threading.stack_size()
+    threading.stack_size(size)
+    return size
 
 
 class Settings:
@@ -229,7 +272,7 @@ class Settings:
             socket.getdefaulttimeout(),
             sys.getdlopenflags(),
             sys.get_coroutine_origin_tracking_depth(),
-            threading.stack_size(),
+            _stack_size(),
         )
 
     @staticmethod

@@ -177,8 +177,8 @@ class Surface:
         """Gather what is within reach: the libraries, then the program's own modules and its classes."""
         roots = tuple(dict.fromkeys([*_EVERYBODYS, *self._imported()]))
         library = _LIBRARIES.setdefault(tuple(map(id, roots)), _Library(roots))
-        # What is the program's own is gone with it, and must not be watched for ever as part of a library.
-        library.update(self._names, self._saved | {id(value) for value in self._others})
+        # What leads to all of the program is gone with it, and must not be watched for ever as a library's.
+        library.update(self._names, {id(value) for value in self._others})
         gathering = _Gathering(self._names)
         gathering.seen |= {id(module) for module in sys.modules.values()} - set(map(id, self._modules))
         gathering.seen |= library.identities

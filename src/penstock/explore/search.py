@@ -269,7 +269,7 @@ class Search:
         """Judge a state in which nothing can happen by itself any more."""
         self.outcome.terminal += 1
         states = None
-        if self._ends and (where := unfinished(self.cells.component_states(state))):
+        if where := unfinished(self.cells.component_states(state)):
             self.outcome.unfinished[where] = None
             return
         for index, watcher in enumerate(self.cells.properties):

@@ -122,10 +122,9 @@ def _repeats(code: CodeType) -> tuple[tuple[int, int], ...]:
 class Holder:
     """Who holds a lock: the task itself would lead to everything that it works on."""
 
-    __slots__ = ("over", "where")
+    __slots__ = ("over",)
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self) -> None:
         self.over = False
 
 
@@ -146,7 +145,7 @@ class Task:
     serves = False
     """Whether it hands events to an app, which gets no other meanwhile."""
     holder: Holder | None = None
-    """What stands for it where it holds a lock."""
+    """What stands for it where it holds a lock: one thread hands all events to an app."""
     thread: Any = None
     """The thread of `threading` that it is."""
     background = False
@@ -205,7 +204,7 @@ class Task:
         """Note that the task is over, and wake who waits for that."""
         self.status = DONE
         self.stack = None
-        if self.holder is not None:
+        if self.holder is not None and not self.serves:
             self.holder.over = True
         current().wake_all(self)
 
@@ -327,7 +326,7 @@ class Hub:
         if task is None:
             return _OUTSIDE
         if task.holder is None:
-            task.holder = Holder(caller())
+            task.holder = Holder()
         return task.holder
 
     # Used by what tasks wait at.
@@ -549,7 +548,7 @@ class Hub:
 ABANDONED: Final[list[Stack]] = []
 """Stacks that would not be unwound: they are kept, so that nobody tries again."""
 
-_OUTSIDE: Final = Holder("the program outside of its tasks")
+_OUTSIDE: Final = Holder()
 
 _current = Hub()
 

@@ -9,9 +9,10 @@ and work unchanged on these, which show who holds them.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any, Final
 
-from penstock.controllers.osken.hub import Holder, Hub, Task, current
+from penstock.controllers.osken.hub import Holder, Hub, Task, caller, current
 
 _FOREVER: Final = -1
 
@@ -21,6 +22,8 @@ class Lock:
 
     def __init__(self) -> None:
         self.holder: Holder | None = None
+        self.taken_in = ""
+        """Which function of the program holds the lock."""
         self.waiters: tuple[Task, ...] = ()
 
     def acquire(self, blocking: bool = True, timeout: float = _FOREVER) -> bool:
@@ -28,14 +31,14 @@ class Lock:
         while self.holder is not None:
             if not blocking or not current().wait_at(self, timeout=None if timeout < 0 else timeout):
                 return False
-        self.holder = current().holder()
+        self.holder, self.taken_in = current().holder(), caller()
         return True
 
     def release(self) -> None:
         """Give the lock back; anybody may."""
         if self.holder is None:
             raise RuntimeError("release unlocked lock")
-        self.holder = None
+        self.holder, self.taken_in = None, ""
         current().wake_first(self)
 
     def locked(self) -> bool:
@@ -52,7 +55,7 @@ class Lock:
 
     def _at_fork_reinit(self) -> None:
         """Be free again in a child process."""
-        self.holder = None
+        self.holder, self.taken_in = None, ""
 
 
 class RLock:
@@ -60,6 +63,7 @@ class RLock:
 
     def __init__(self) -> None:
         self.holder: Holder | None = None
+        self.taken_in = ""
         self.times = 0
         self.waiters: tuple[Task, ...] = ()
 
@@ -69,7 +73,8 @@ class RLock:
         while self.holder is not None and self.holder is not mine:
             if not blocking or not current().wait_at(self, timeout=None if timeout < 0 else timeout):
                 return False
-        self.holder = mine
+        if self.holder is None:
+            self.holder, self.taken_in = mine, caller()
         self.times += 1
         return True
 
@@ -79,7 +84,7 @@ class RLock:
             raise RuntimeError("cannot release un-acquired lock")
         self.times -= 1
         if not self.times:
-            self.holder = None
+            self.holder, self.taken_in = None, ""
             current().wake_first(self)
 
     def __enter__(self) -> bool:
@@ -90,7 +95,7 @@ class RLock:
 
     def _at_fork_reinit(self) -> None:
         """Be free again in a child process."""
-        self.holder, self.times = None, 0
+        self.holder, self.taken_in, self.times = None, "", 0
 
     # What `threading.Condition` asks of a lock.
 
@@ -136,13 +141,18 @@ class Thread:
         """Have the thread run when its turn comes."""
         if self._task is not None:
             raise RuntimeError("threads can only be started once")
-        self._task = current().spawn(self.run)
+        self._task = current().spawn(self._run)
         self._task.thread = self
 
     def run(self) -> None:
         """Do the thread's work."""
         if self._target is not None:
             self._target(*self._args, **self._kwargs)
+
+    def _run(self) -> None:
+        """Do it on a stack of its own; to exit ends the thread alone."""
+        with suppress(SystemExit):
+            self.run()
 
     def is_alive(self) -> bool:
         """Tell whether the thread is started and not over."""
@@ -188,7 +198,7 @@ class Timer(Thread):
         """Let the time run."""
         if self._task is not None:
             raise RuntimeError("threads can only be started once")
-        self._task = current().spawn_after(self.interval, self.run)
+        self._task = current().spawn_after(self.interval, self._run)
         self._task.thread = self
 
     def run(self) -> None:
@@ -228,7 +238,7 @@ def waits_for_ever(hub: Hub, apps: int) -> str:
         if hub.agenda.timers:
             return ""
         if holder is not None and (holder.over or holder is task.holder):
-            return f"{where} waits for ever for a lock that {holder.where} left locked"
+            return f"{where} waits for ever for a lock that {place.taken_in} left locked"
         if apps <= 1:
             return f"{where} waits for ever for what nobody will give it"
     return ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, ClassVar
 
-from penstock.controllers.osken.hub import Task, current
+from penstock.controllers.osken.hub import Holder, Task, current
 from penstock.symbolic.code.in_place import sources
 
 QueueEmpty = queue.Empty
@@ -65,16 +65,19 @@ class Queue:
         self.putters: tuple[Task, ...] = ()
         self._server: Callable[[], None] | None = None
         self._serving = False
+        self._holder: Holder | None = None
+        """What stands for whoever serves it, where he holds a lock."""
 
     def serve(self, server: Callable[[], None]) -> None:
         """Have the queue emptied by `server` from now on, each time in a task of its own."""
-        self._server = server
+        self._server, self._holder = server, Holder()
         self._call_server()
 
     def _call_server(self) -> None:
         if self._items and not self._serving:
             self._serving = True
-            current().spawn(self._run_server).serves = True
+            task = current().spawn(self._run_server)
+            task.serves, task.holder = True, self._holder
 
     def _run_server(self) -> None:
         assert self._server is not None

@@ -96,7 +96,7 @@ _METHOD_NAMES: Final = frozenset(name for _, name in (*_METHODS, *_EAGER_METHODS
 _MODULES: Final = frozenset(module for module, _ in (*_FUNCTIONS, *_EAGER))
 
 _HARMLESS_MODULES: Final = frozenset(
-    {"_operator", "itertools", "_functools", "_collections", "collections", "_heapq", "_bisect", "sys", "gc"}
+    {"_operator", "itertools", "_functools", "_collections", "collections", "_heapq", "_bisect"}
 )
 _HARMLESS: Final = frozenset(
     {

@@ -121,10 +121,8 @@ _MESSAGES: Final = ("os_ken.ofproto.", "penstock.openflow.")
 _ASKED: Final = ("Match", "OXM", "Oxm", "oxm")
 """What classes are called that say what is asked of packets."""
 
-_CARRIED: Final = frozenset(
-    {"data", "buffer_id", "total_len", "xid", "in_port", "datapath", "match", "cookie"}
-)
-"""What in a message is carried along, or asked of packets."""
+_CARRIED: Final = frozenset({"data", "buffer_id", "total_len", "in_port", "datapath", "match"})
+"""What in a message is carried along to hosts, or asked of packets; a cookie, say, comes back."""
 
 _PORTS: Final = frozenset({"port", "out_port"})
 _RESERVED: Final = (*(port.value for port in PortNo), *range(0xFFF8, 0x10000))
@@ -136,7 +134,7 @@ def settle(function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) 
         return
     names = _parameters(function)
     for name, value in (*zip(names, arguments, strict=False), *named.items()):
-        if name in _CARRIED:
+        if name in _CARRIED and not (name == "data" and "Echo" in getattr(function, "__name__", "")):
             continue
         if isinstance(value, Followed):
             if name in _PORTS and value.term.high >= _MOST_PORTS:
