@@ -429,6 +429,11 @@ def programs() -> Iterator[Program]:
         yield _program(name, "kept", prelude, initial, test, store, 2, "safe")
 
 
+def packet_program(name: str, kind: str, prelude: str, test: str) -> Program:
+    """Return a program that crashes when a packet comes for which a test holds; there is one."""
+    return _program(name, kind, prelude, "None", test, "", 1, "bug")
+
+
 def _program(
     name: str, kind: str, prelude: str, initial: str, test: str, store: str, count: int, truth: str
 ) -> Program:

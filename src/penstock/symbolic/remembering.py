@@ -28,14 +28,16 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from penstock.controllers.reactions import Answering, Given
+from penstock.openflow.messages import FlowRemoved
+from penstock.openflow.stats import Flows, StatsReply
 from penstock.symbolic.packets.frames import Naming, SymFrame
-from penstock.symbolic.packets.inputs import Question
+from penstock.symbolic.packets.inputs import Question, ReadBack
 from penstock.symbolic.run import Decision, Loss, Run, TooManyDecisions, unnoticed
 from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs, Space, Variable
@@ -46,6 +48,7 @@ from penstock.symbolic.values.octets import SymBytes
 from penstock.symbolic.values.pieces import Piece
 from penstock.symbolic.values.strings import SymStr
 from penstock.symbolic.values.tables import Tabled
+from penstock.symbolic.values.unknown import Tainted
 
 MOST_LINKS: Final = 8_000
 """How many messages are handled again in all, one after the other in chains."""
@@ -146,6 +149,10 @@ class Remembering:
     _kept: dict[Hashable, tuple[Hashable, ...]] = field(default_factory=dict)
     """What was kept when a chain had happened, of those that were followed so far."""
     _solvers: dict[Hashable, Solver] = field(default_factory=dict)
+    _asks: bool = False
+    """Whether the program makes rules that ask for something of the packets that it was handed."""
+    _told: set[Hashable] = field(default_factory=set)
+    """In which states it was told of rules again."""
     _followed: int = 0
     """How many messages were handled again so far."""
 
@@ -186,7 +193,24 @@ class Remembering:
                 waiting.further += (
                     (*chain, link) for given in onward.get(after, ()) for link in self._links(given)
                 )
+        if self._asks:
+            self._read_back()
         return found
+
+    def _read_back(self) -> None:
+        """Tell the program again of rules that it made of packets, and note if it looks at what they ask."""
+        for given in self.controller.steps:
+            message = given.message
+            told = isinstance(message, FlowRemoved) or (
+                isinstance(message, StatsReply) and isinstance(message.body, Flows)
+            )
+            if message is None or not told or (key := (given.before, given.switch)) in self._told:
+                continue
+            self._told.add(key)
+            with _watched(), Run() as run:
+                with suppress(TooManyDecisions):
+                    self.controller.rehearse(given.before)(given, ReadBack(message), {})
+                self.losses += run.losses
 
     def _give_up(self) -> None:
         self.remarks[
@@ -207,7 +231,7 @@ class Remembering:
             for place, (given, origin) in enumerate(chain):
                 start, lost = len(run.decisions), Counter(run.losses)
                 # What is listed here would live on by that.
-                alive: list[Symbolic] = []
+                alive: list[Symbolic | Tainted] = []
                 question, inputs = (None, {}) if origin is None else (origin.question, origin.inputs)
                 run.inputs.update(inputs)
                 try:
@@ -233,6 +257,7 @@ class Remembering:
                 if kept and len(chain) > MOST_TIED:
                     before, kept = kept, _kept(alive, own, held, pinned, ties=False)
                     self.cuts_ties |= kept != before
+            self._asks |= run.asks
             return _Outcome(run.decisions, start, kept)
 
     def _turned_round(self, chain: Sequence[_Link], outcome: _Outcome) -> Iterator[Sequel]:
@@ -406,20 +431,20 @@ def _watched() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _alive(run: Run, naming: Naming) -> list[Symbolic]:
+def _alive(run: Run, naming: Naming) -> list[Symbolic | Tainted]:
     """Return the values that depend on inputs and are still there, renamed."""
     for key in list(run.holders):
         # One for the pair that holds it, one for the question itself: nobody else has it.
         if sys.getrefcount(run.holders[key][0]) <= 2:
             del run.holders[key]
     gc.collect()
-    found = [value for value in gc.get_objects() if issubclass(type(value), Symbolic)]
+    found = [value for value in gc.get_objects() if issubclass(type(value), Symbolic | Tainted)]
     for value in found:
         _age(value, naming)
     return found
 
 
-def _age(value: Symbolic, naming: Naming) -> None:
+def _age(value: Symbolic | Tainted, naming: Naming) -> None:
     """Call the inputs that a value depends on by other names."""
     if isinstance(value, SymFrame):
         value.age(naming)
@@ -438,7 +463,7 @@ def _age(value: Symbolic, naming: Naming) -> None:
 
 
 def _kept(
-    alive: Iterable[Symbolic],
+    alive: Iterable[Symbolic | Tainted],
     own: set[str],
     conditions: Iterable[Term],
     pinned: Mapping[str, Term],
@@ -464,7 +489,7 @@ def _kept(
     return (*parts, frozenset(each for each in held if each.variables & living))
 
 
-def _living(alive: Iterable[Symbolic], own: set[str]) -> set[str]:
+def _living(alive: Iterable[Symbolic | Tainted], own: set[str]) -> set[str]:
     """Return some inputs, and those that what is kept depends on."""
     parts = (part for value in alive for part in _terms(value) if isinstance(part, Term))
     return own.union(*(part.variables for part in parts))
@@ -496,7 +521,7 @@ _FRAME: Final = ("frame", 0)
 """What stands for a whole packet that is kept, by its place in the chain."""
 
 
-def _terms(value: Symbolic) -> tuple[Hashable, ...]:
+def _terms(value: Symbolic | Tainted) -> tuple[Hashable, ...]:
     """Return what a value depends on."""
     if isinstance(value, SymFrame):
         naming = value.source.naming
@@ -507,4 +532,5 @@ def _terms(value: Symbolic) -> tuple[Hashable, ...]:
         return value.terms
     if isinstance(value, SymStr):
         return tuple(part.term for part in value.pieces if isinstance(part, Piece))
-    return ()
+    # Nobody knows what a value depends on that was read back of a message, or a message that was made.
+    return (_FRAME,)

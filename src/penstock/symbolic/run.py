@@ -120,6 +120,8 @@ class Run:
         self.losses: Counter[Loss] = Counter()
         self.holders: dict[int, tuple[object, list[object]]] = {}
         """The containers that got keys which depend on the inputs, by identity, with these keys in order."""
+        self.asks = False
+        """Whether rules were made that ask packets for what depends on the inputs."""
         self._known: dict[Term, bool] = {}
 
     def __enter__(self) -> Run:

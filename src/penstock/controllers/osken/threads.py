@@ -102,6 +102,9 @@ class RLock:
     def _is_owned(self) -> bool:
         return self.holder is current().holder()
 
+    def _recursion_count(self) -> int:
+        return self.times if self._is_owned() else 0
+
     def _release_save(self) -> int:
         times, self.times = self.times, 1
         self.release()

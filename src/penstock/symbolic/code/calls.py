@@ -430,9 +430,10 @@ def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
         if sinks.is_read_back(function, named):
             lose(function.__qualname__)
     depends = depends or unknown.is_tainted(holder) or sinks.makes_packet(function)
+    if sinks.sends(function):
+        unknown.cleaned(arguments)
+        sinks.settle_parts(arguments)
     with unnoticed():
-        if sinks.sends(function):
-            unknown.cleaned(arguments)
         found = function(*map(concrete, arguments), **{name: concrete(named[name]) for name in named})
         if not depends:
             return found

@@ -17,6 +17,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from inspect import CO_ITERABLE_COROUTINE
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
@@ -113,7 +114,17 @@ def follow_modules(modules: Iterable[ModuleType]) -> None:
         if type(found) is FunctionType and id(found.__globals__) in rewritten:
             code = rewritten[id(found.__globals__)].get(key_of(found.__code__))
             if code is not None and code.co_freevars == found.__code__.co_freevars:
-                found.__code__ = code
+                found.__code__ = _like(found.__code__, code)
+
+
+def _like(before: CodeType, code: CodeType) -> CodeType:
+    """Return rewritten code with what was decided of the function since: `types.coroutine` marks its code."""
+    if not before.co_flags & CO_ITERABLE_COROUTINE:
+        return code
+    marked = code.replace(co_flags=code.co_flags | CO_ITERABLE_COROUTINE)
+    rewrite.FOLLOWED[id(marked)] = marked
+    _OF_REWRITTEN[marked] = identity_of(code)
+    return marked
 
 
 def rewritten_functions(module: ModuleType) -> Mapping[Key, CodeType]:

@@ -14,6 +14,7 @@ import copy
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -36,6 +37,7 @@ from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.space import Inputs, Space, Variable
 from penstock.symbolic.terms import FALSE, Term, bit_and, const, eq, le
 from penstock.symbolic.values.integers import integer
+from penstock.symbolic.values.unknown import taint_match
 from penstock.world.packet import describe
 
 Step = str | int
@@ -62,6 +64,33 @@ class Question(ABC):
     @abstractmethod
     def describe(self, inputs: Inputs) -> str:
         """Return in a short phrase what the message says."""
+
+
+class ReadBack(Question):
+    """A message about rules, where nobody knows what of the packets is in what these ask."""
+
+    space = Space((), ())
+
+    def __init__(self, template: OpenFlowMessage) -> None:
+        self.template = template
+
+    def message(self, _inputs: Inputs) -> OpenFlowMessage:
+        """Return the message."""
+        return self.template
+
+    def follow_native(self, _inputs: Inputs) -> OpenFlowMessage:
+        """Return a message like it, of which that is known."""
+        made = deepcopy(self.template)
+        taint_match(made)
+        return made
+
+    def follow_osken(self, _inputs: Inputs, msg: Any) -> None:
+        """Have os-ken's message be one of which that is known."""
+        taint_match(msg)
+
+    def describe(self, _inputs: Inputs) -> str:
+        """Return the message in words."""
+        return str(self.template)
 
 
 class PacketQuestion(Question):

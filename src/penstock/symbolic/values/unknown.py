@@ -70,8 +70,9 @@ def unknown(value: Any) -> Any:
             return made(value)
     if type(value) is bytearray:
         return _KINDS[bytes](bytes(value))
-    if type(value) is tuple:
-        return tuple(map(unknown, value))
+    if isinstance(value, tuple):
+        parts = map(unknown, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if not _is_message(type(value)):
         lose(type(value).__name__)
     return value
@@ -86,7 +87,7 @@ def _is_message(kind: type) -> bool:
     return f"{kind.__module__}.".startswith(_PACKAGES)
 
 
-class _Tainted:
+class Tainted:
     """Marks the classes of messages that were made of what depends on the inputs."""
 
     __slots__ = ()
@@ -106,9 +107,25 @@ def taint(made: Any) -> Any:
     return made
 
 
+def taint_match(message: Any) -> None:
+    """Have what is said in a message of what a rule asks be unknown, whichever rules the message is about."""
+    if isinstance(message, list | tuple):
+        for part in message:
+            taint_match(part)
+        return
+    if not _is_message(type(message)):
+        return
+    if "Match" in type(message).__name__:
+        taint(message)
+        return
+    held = getattr(message, "__dict__", None) or {}
+    for name in (*held, *getattr(message, "__dataclass_fields__", ())):
+        taint_match(getattr(message, name))
+
+
 def is_tainted(made: Any) -> bool:
     """Tell whether an object is a message made of what depends on the inputs."""
-    return isinstance(made, _Tainted)
+    return isinstance(made, Tainted)
 
 
 def cleaned(made: Any) -> Any:
@@ -138,4 +155,4 @@ def _tainted_kind(kind: Any) -> Any:
         return unknown(found)
 
     changes = {"__getattribute__": look_up, "__slots__": (), "__module__": kind.__module__}
-    return type(kind.__name__, (kind, _Tainted), changes)
+    return type(kind.__name__, (kind, Tainted), changes)

@@ -27,7 +27,7 @@ from penstock.symbolic.terms import Term
 from penstock.symbolic.values import unknown
 from penstock.symbolic.values.integers import Followed, pinned
 from penstock.symbolic.values.octets import SymBytes
-from penstock.symbolic.values.parts import bears
+from penstock.symbolic.values.parts import bears, is_symbolic
 from penstock.symbolic.values.pieces import Piece
 from penstock.symbolic.values.strings import SymStr
 
@@ -75,11 +75,11 @@ def _only_shows(stream: Any) -> bool:
     return stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
 
 
-_SENDING: Final = ("Controller.install", "Controller.packet_out", "Controller.send")
+_SENDING: Final = ("Controller.install", "Controller.packet_out", "Controller.send", "Datapath.send_msg")
 
 
 def sends(function: Any) -> bool:
-    """Tell whether a function of a native program sends messages."""
+    """Tell whether a function sends messages."""
     return isinstance(function, MethodType) and function.__func__.__qualname__ in _SENDING
 
 
@@ -130,6 +130,9 @@ _RESERVED: Final = (*(port.value for port in PortNo), *range(0xFFF8, 0x10000))
 
 def settle(function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> None:
     """Decide what a switch will go by in a message that a program makes."""
+    assert Run.current is not None
+    if _asks(function):
+        Run.current.asks = True
     if not _is_message(function):
         return
     names = _parameters(function)
@@ -148,10 +151,35 @@ def settle(function: Any, arguments: tuple[Any, ...], named: Mapping[str, Any]) 
 _MOST_PORTS: Final = 64
 
 
+def settle_parts(message: Any) -> None:
+    """Decide what a switch will go by in a message that a program has changed before it is sent."""
+    if isinstance(message, list | tuple):
+        for part in message:
+            settle_parts(part)
+        return
+    if not f"{type(message).__module__}.".startswith("os_ken.ofproto."):
+        return
+    for name, value in vars(message).items() if hasattr(message, "__dict__") else ():
+        if isinstance(value, Followed):
+            if name in _PORTS and value.term.high >= _MOST_PORTS:
+                _decide_port(value)
+            elif name not in _CARRIED:
+                pinned(value, name)
+        elif not is_symbolic(value):
+            settle_parts(value)
+
+
+def _asks(function: Any) -> bool:
+    """Tell whether a function or class makes what a rule asks of packets."""
+    holder = function.__self__ if isinstance(function, MethodType) else function
+    name = holder.__name__ if isinstance(holder, type) else type(holder).__name__
+    return any(word in name for word in _ASKED) or name == "Controller"
+
+
 def _is_message(function: Any) -> bool:
     if isinstance(function, MethodType):
         plain = function.__func__
-        return (plain.__module__, plain.__qualname__) == _INSTALL
+        return (plain.__module__, plain.__qualname__) == _INSTALL or plain.__name__ == "set_xid"
     if not isinstance(function, type) or not f"{function.__module__}.".startswith(_MESSAGES):
         return False
     return not any(word in function.__name__ for word in _ASKED)
