@@ -12,7 +12,7 @@ from typing import Final
 from penstock.building import Built
 from penstock.controllers.native import NativeController
 from penstock.controllers.osken.dice import MOST
-from penstock.symbolic.remembering import CUT_TIES
+from penstock.symbolic.remembering import cut_ties
 from penstock.world.faults import Faults
 from penstock.world.hosts import Host
 from penstock.world.hosts.curious import CuriousHost
@@ -108,7 +108,7 @@ def _hosts(built: Built) -> Iterator[str]:
     if any(not host.spoofs for host in curious):
         yield "Hosts send under their own addresses alone: spoofs in [hosts.NAME]."
     if built.discovery is not None and built.discovery.cuts_ties:
-        yield CUT_TIES
+        yield cut_ties(built.discovery.options.ties)
     if len(curious) < len(hosts):
         yield "Hosts of a kind send what that says: without a kind they find out what makes a difference."
 

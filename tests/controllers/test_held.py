@@ -11,6 +11,7 @@ from penstock.openflow.actions import Action, Output
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
     NO_BUFFER,
+    EchoRequest,
     FlowCommand,
     FlowMod,
     PacketIn,
@@ -203,3 +204,10 @@ class TestASearch:
         assert naming.named("c0", self.a, [out(TWO.to_bytes())], busy=False) is not None
         assert naming.named("c0", self.a, [out(TWO.to_bytes())], busy=False) is not None
         assert not naming.holds
+
+
+def test_a_packet_that_a_switch_is_to_give_back_is_held():
+    given = packet("h1#1", ONE.to_bytes())
+    echo = Send("s1", EchoRequest(data=b"mine" + given.data))
+    assert named("c0", (), given, [echo], changed=False, busy=False).holding == (given,)
+    assert named("c0", (), given, [], changed=False, busy=False).holding == ()

@@ -215,3 +215,26 @@ finally:
     steps = [controller.act(asleep, "timer 5s little_app.packet_in") for _ in range(12)]
     assert all(step == steps[0] for step in steps)
     assert len(controller._program.hub.stacks) < 6
+
+
+# Threads and locks.
+
+TAKES = "import threading\nself.lock = getattr(self, 'lock', None) or threading.{}()\nself.lock.acquire()"
+
+
+def test_one_thread_hands_all_events_to_an_app(tmp_path: Path):
+    controller = control(write_app(tmp_path, TAKES.format("RLock") + "\nprint('in')"))
+    second = handle(controller, b"b", state=handle(controller, b"a").state)
+    assert lines(second.events) == ["in"]
+    assert [event.kind for event in second.events] == ["log"]
+
+
+def test_a_plain_lock_that_a_handler_keeps_blocks_the_next_one(tmp_path: Path):
+    controller = control(write_app(tmp_path, TAKES.format("Lock")))
+    step = handle(controller, b"b", state=handle(controller, b"a").state)
+    assert [(event.kind, "left locked" in event.detail[1]) for event in step.events] == [("hung", True)]
+
+
+def test_a_thread_that_exits_is_no_crash(tmp_path: Path):
+    body = "import sys, threading\nthreading.Thread(target=sys.exit).start()"
+    assert handle(control(write_app(tmp_path, body)), b"a").events == ()

@@ -14,6 +14,7 @@ import random
 import re
 import struct
 import sys
+import threading
 import weakref
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.controllers.outside import Settings
 from penstock.controllers.snapshot import Heap, Walk, take
 from penstock.errors import PenstockError
 
@@ -422,3 +424,29 @@ def test_what_only_a_weak_reference_leads_to_is_not_seen_for_certain():
     assert not Heap([holder], own={__name__}).take().opaque
     holder.weak.append(weakref.ref(given_up))
     assert Heap([holder], own={__name__}).take().opaque == {f"{__name__}.Thing"}
+
+
+@given(GRAPHS, GRAPHS, st.randoms(use_true_random=False), st.booleans())
+@settings(max_examples=100)
+def test_roots_that_are_said_to_be_calm_count_all_the_same(
+    calm: Any, lively: Any, chance: random.Random, ordered: bool
+):
+    heap = Heap([lively, calm], ordered=ordered, calm=[calm])
+    states = []
+    for graph in (lively, calm, lively, lively, calm, lively):
+        states.append((heap.take(), copy.deepcopy(plain([lively, calm]))))
+        mess_up(graph, chance)
+    heap.forget()
+    for snapshot, content in chance.sample(states, len(states)):
+        heap.enter(snapshot)
+        assert plain([lively, calm]) == content
+        assert heap.take() == snapshot
+        assert Heap([lively, calm], ordered=ordered, calm=[calm]).take() == snapshot
+
+
+def test_how_large_stacks_are_is_not_changed_by_looking():
+    before = threading.stack_size(262_144)
+    try:
+        assert Settings.read()[-1] == Settings.read()[-1] == 262_144
+    finally:
+        threading.stack_size(before)

@@ -35,7 +35,7 @@ from penstock.symbolic.packets.domain import Addresses, Sender
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.packets.inputs import PacketQuestion, Question, question_about
 from penstock.symbolic.paths import Exploration, Path, explore
-from penstock.symbolic.remembering import Origin, Remembering, Sequel
+from penstock.symbolic.remembering import MOST_TIED, Origin, Remembering, Sequel
 from penstock.symbolic.run import Loss, Run
 from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs
@@ -63,6 +63,8 @@ class SymbolicOptions(Checked):
     """How long that may take."""
     messages: tuple[Literal["statistics", "port-status", "flow-removed"], ...] = ()
     """The kinds of messages besides packets whose contents are found too."""
+    ties: Annotated[int, From(1)] = MOST_TIED
+    """Over how many messages a value is followed that nothing but comparisons tie to an earlier one."""
     symmetry: bool = False
     """Hosts that nothing tells apart are not tried one by one: the scenario is then said to be symmetric."""
 
@@ -99,7 +101,7 @@ class Discovery:
         self._heard: dict[tuple[str, OpenFlowMessage], tuple[OpenFlowMessage, Question, Inputs]] = {}
         self._more_packets: dict[str, dict[bytes, None]] = {}
         self._more_messages: dict[tuple[str, OpenFlowMessage], list[Inputs]] = {}
-        self._remembering = Remembering(controller, self._origins_of)
+        self._remembering = Remembering(controller, self._origins_of, most_tied=options.ties)
         """Finds what the program decides by what it has kept."""
         self._rounds = 0
         wanted = symmetric and options.symmetry

@@ -59,11 +59,15 @@ MOST_TIED: Final = 3
 A counter that is compared with its last value ties every reading to the one before, without end.
 """
 
-CUT_TIES: Final = (
-    f"A value that only comparisons tie to an earlier message is followed over {MOST_TIED} messages: "
-    "what a program decides by a longer row of comparisons is taken to be met by the packets that were tried."
-)
-"""What is taken for granted then."""
+
+def cut_ties(most: int) -> str:
+    """Return what is taken for granted where a chain was followed no further."""
+    return (
+        f"A value that only comparisons tie to an earlier message is followed over {most} messages, and what "
+        "a program decides by a longer row of comparisons is taken to be met by the packets that were tried: "
+        "ties in [symbolic]."
+    )
+
 
 _TOO_MANY: Final = (
     "The program decides more often over a sequence of messages than is followed, so packets that it keeps "
@@ -136,6 +140,7 @@ class Remembering:
 
     controller: Answering
     origins: Callable[[Given], Sequence[Origin]]
+    most_tied: int = MOST_TIED
     losses: Counter[Loss] = field(default_factory=Counter)
     remarks: dict[str, None] = field(default_factory=dict)
     keeps: bool = False
@@ -254,7 +259,7 @@ class Remembering:
             with unnoticed():
                 held = [made.holds for made in run.decisions]
                 kept = _kept(alive, own, held, pinned)
-                if kept and len(chain) > MOST_TIED:
+                if kept and len(chain) > self.most_tied:
                     before, kept = kept, _kept(alive, own, held, pinned, ties=False)
                     self.cuts_ties |= kept != before
             self._asks |= run.asks

@@ -38,7 +38,7 @@ from penstock.symbolic.packets.domain import Sender
 from penstock.symbolic.packets.frames import FrameSpace
 from penstock.symbolic.packets.inputs import PacketQuestion
 from penstock.symbolic.paths import explore
-from penstock.symbolic.remembering import CUT_TIES, Origin, Remembering
+from penstock.symbolic.remembering import Origin, Remembering, cut_ties
 from penstock.symbolic.run import Loss, Run
 from penstock.symbolic.solving.solver import Solver
 from penstock.symbolic.space import Inputs, Space
@@ -144,7 +144,7 @@ class PacketClasses:
         self._options = discovery.options
         self._ports = ports_in(discovery.network)
         self.hosts = [HostPackets(host, discovery) for host in discovery_hosts(discovery)]
-        self._remembering = Remembering(controller, self._origins_of)
+        self._remembering = Remembering(controller, self._origins_of, most_tied=discovery.options.ties)
         self.remarks: dict[str, None] = {}
         """Why there may be more classes, in sentences."""
         self.reservations: dict[str, None] = {}
@@ -215,7 +215,7 @@ class PacketClasses:
             self.remarks[_lost(loss)] = None
         self.remarks.update(self._remembering.remarks)
         if self._remembering.cuts_ties:
-            self.remarks[CUT_TIES] = None
+            self.remarks[cut_ties(self._options.ties)] = None
 
     def _origins_of(self, given: Given) -> list[Origin]:
         """Return whose packet it was that a program was asked about."""
