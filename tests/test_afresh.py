@@ -11,6 +11,7 @@ from tests.soundness.programs import Lines, app, scenario
 from penstock.check import Report, check
 from penstock.errors import PenstockError
 from penstock.scenario import Scenario, scenario_of
+from penstock.verify.proof import prove
 
 _COUNTED = """\
 class Kind: pass
@@ -64,3 +65,31 @@ def test_a_program_that_cannot_be_loaded_a_second_time_is_not_confirmed(
     assert any(
         "cannot be loaded a second time. There are too many" in each for each in report.verdict.reasons
     )
+
+
+_DECIDED_ONCE = """\
+if Counter.n == 0:
+    Counter.__bases__ = (KINDS[port],)
+if Counter.n == 2 and port == 1:
+    raise RuntimeError("the first packet was the other host's")
+"""
+"""A bug that no second run in one process can show: what the first one leaves behind decides for all."""
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "osken"])
+@pytest.mark.parametrize("engine", [check, prove], ids=["check", "verify"])
+def test_what_the_first_run_decides_for_all_is_noticed_by_programs_that_have_never_run(
+    tmp_path: Path, engine: Any, native: bool
+):
+    (tmp_path / "decided.py").write_text(app(Lines(before=_COUNTED, body=_DECIDED_ONCE), native=native))
+    found = engine(scenario_of(scenario("decided.py", native=native), tmp_path))
+    assert found.verdict.result in ("bounded", "violated")
+    if found.verdict.result == "bounded":
+        assert any(
+            "loaded anew" in reason or "did not come again" in reason for reason in found.verdict.reasons
+        )
+
+
+def test_a_program_whose_state_is_all_seen_is_cleared_by_them_too(tmp_path: Path):
+    body = "self.ports = {*getattr(self, 'ports', ()), port}\nif len(self.ports) > 2: raise RuntimeError"
+    assert checked(tmp_path, Lines(body=body)).verdict.result == "exhausted"

@@ -1,24 +1,32 @@
-"""A controller's part in a run, played again by the program loaded anew.
+"""A controller's part in runs, played again by the program loaded anew.
 
 What a search finds may be due to what other runs have left behind, in places that nobody saves: the name of
 a function, a class's bases.  A run taken again in the same process finds that there too.  So before a
 violation is told, all that happened to the controller from its first step on happens to another one, whose
 program was read from its files again and has never run before; it has to do the same.
+
+What was left behind may also keep a search from finding anything.  So before all is said to be well, some
+of the steps that the search remembers happen one after the other, in orders that the search never had them
+in, to programs that have never run before (`reservations_about_walks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from random import Random
 from typing import Final
 
 from penstock.building import Building, Built
 from penstock.controllers import watched
 from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
+from penstock.explore.reexecution import Remembered
 from penstock.loading import loading_anew
 from penstock.reservation import Reservation
 from penstock.scenario import Scenario
-from penstock.world.component import Component, Event, Step
+from penstock.world.component import Component, Event, Message, Port, Step
 from penstock.world.signals import FABRIC
 from penstock.world.transition import ACT, Record
 
@@ -49,11 +57,98 @@ def reservations_about(scenario: Scenario, built: Built, records: Iterable[Recor
             for record in told:
                 step = _taken(program, state, record)
                 if step is None or _did(step) != _had_done(record):
-                    return [_reserved(built.controller, record)]
+                    return [_unseen(built.controller, record.transition)]
                 state = step.state
         finally:
             watched.leave([program])
     return []
+
+
+WALKS: Final = 12
+"""How many programs are made anew when nothing was found, if there is time."""
+
+LEAST_WALKS: Final = 4
+"""How many there are however long that takes."""
+
+LONGEST: Final = 60
+"""How many steps each of them makes."""
+
+SHARE: Final = 0.1
+"""How much of a search's time that may take."""
+
+LEAST_SECONDS: Final = 0.15
+"""How many seconds it may take however short the search was."""
+
+
+def reservations_about_walks(
+    scenario: Scenario, built: Built, remembered: Iterable[Remembered], seconds: float
+) -> list[Reservation]:
+    """Return what is to be said if the program, loaded anew, does otherwise than a search remembers."""
+    if not _can_be_made_anew(scenario):
+        return []
+    steps: dict[Hashable, list[Remembered]] = {}
+    for each in remembered:
+        steps.setdefault(each.before, []).append(each)
+    joining = [record for record in built.joining if record.node == built.controller]
+    first = dict(zip(built.network.names, built.start.states, strict=True))[built.controller]
+    until = time.process_time() + max(LEAST_SECONDS, SHARE * seconds)
+    for walk in range(WALKS):
+        if not steps or (walk >= LEAST_WALKS and time.process_time() > until):
+            break
+        # What the program has changed around it must not be there when it begins anew.
+        watched.leave(built.network.components)
+        with loading_anew():
+            try:
+                program = _program(scenario)
+            except PenstockError:
+                return []  # that it cannot be loaded a second time matters only to what was found
+            try:
+                wrong = _walk(program, joining, getattr(first, "inner", first), steps, walk)
+            finally:
+                watched.leave([program])
+        if wrong is not None:
+            return [_unseen(built.controller, wrong.happened)]
+    return []
+
+
+def _walk(
+    program: Component,
+    joining: Iterable[Record],
+    first: Hashable,
+    steps: Mapping[Hashable, Sequence[Remembered]],
+    walk: int,
+) -> Remembered | None:
+    """Have steps happen to a program, in an order of each walk's own; return one that comes out otherwise."""
+    state = program.initial()
+    for record in joining:
+        joined = _taken(program, state, record)
+        if joined is None:
+            return None
+        state = joined.state
+    here, tried, chance = first, Counter[int](), Random(walk)
+    for _ in range(LONGEST):
+        known = steps.get(here, ())
+        if not known:
+            return None
+        least = min(tried[id(each)] for each in known)
+        fresh = [each for each in known if tried[id(each)] == least]
+        chosen = chance.choice(fresh)
+        tried[id(chosen)] += 1
+        step = _made(program, state, chosen.what)
+        if step is None:
+            return None
+        if _did(step) != _did(chosen.step):
+            return chosen
+        here, state = chosen.step.state, step.state
+    return None
+
+
+def _made(program: Component, state: Hashable, what: str | tuple[Port, Message]) -> Step | None:
+    """Have a program make a step; None if it cannot."""
+    try:
+        return program.act(state, what) if isinstance(what, str) else program.receive(state, *what)
+    except (KeyError, ValueError, PenstockError):
+        return None
 
 
 def _can_be_made_anew(scenario: Scenario) -> bool:
@@ -104,9 +199,9 @@ def _unloadable(controller: str, error: PenstockError) -> Reservation:
     )
 
 
-def _reserved(controller: str, record: Record) -> Reservation:
+def _unseen(controller: str, happened: object) -> Reservation:
     return Reservation(
         f"The program keeps state that Penstock does not see: loaded anew, {controller} did something else "
-        f"when the same happened to it ({record.transition}).",
+        f"when the same happened to it ({happened}).",
         "Keep all state in memory that Penstock saves: attributes, lists, dictionaries.",
     )

@@ -174,7 +174,7 @@ def _searched_once(
             break
     if not outcome.violations and _may_go_on(outcome):
         outcome, means, cells = _with_pings(scenario, built, way, traces, (outcome, means, cells))
-    _look_again(built, cells, outcome, way)
+    _look_again(scenario, built, cells, outcome, way)
     return _report(scenario, built, outcome, traces, means, way, **details)
 
 
@@ -270,15 +270,17 @@ _LEFT_OUT: Final = {
 """The events that tell of something that a search did not try."""
 
 
-def _look_again(built: Built, cells: Cells, outcome: Outcome, way: _Way) -> None:
+def _look_again(scenario: Scenario, built: Built, cells: Cells, outcome: Outcome, way: _Way) -> None:
     """Note what may have been missed because a program's state was not all there is to it."""
     components = built.network.components
-    differing = made_again(cells.remembered(), min(outcome.seconds, way.seconds_left))
+    remembered, seconds = cells.remembered(), min(outcome.seconds, way.seconds_left)
+    differing = made_again(remembered, seconds)
     watched.look(components)
     if differing or not outcome.violations:
         # What was found may be due to what other runs have left behind.
         outcome.reservations += [*watched.reservations(components), *differing]
     if not outcome.violations:
+        outcome.reservations += afresh.reservations_about_walks(scenario, built, remembered, seconds)
         outcome.reservations += [_unfinished(each) for each in outcome.unfinished]
         outcome.reservations += [_CUT_SHORT] * bool(outcome.cut_short)
         outcome.reservations += [_untold(each) for each in outcome.undecided]

@@ -119,6 +119,8 @@ class LocalSteps:
             action,
             lambda: self.components[cell].act(own, action)._replace(cleared=()),
             step,
+            own,
+            action,
         )
 
     def _received_before(self, cell: int, state: int, port: Port, message: int) -> Remembered:
@@ -130,6 +132,8 @@ class LocalSteps:
             f"{sent} from {port}",
             lambda: self.components[cell].receive(own, port, sent)._replace(cleared=()),
             step,
+            own,
+            (port, sent),
         )
 
     def _globalised(self, cell: int, local: Local) -> Step:

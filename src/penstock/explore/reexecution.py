@@ -11,12 +11,12 @@ with what differs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from penstock.controllers.snapshot import Snapshot, difference
 from penstock.reservation import Reservation
-from penstock.world.component import Step
+from penstock.world.component import Message, Port, Step
 
 SHARE: Final = 0.1
 """How much of a search's time is spent on making steps again."""
@@ -36,6 +36,10 @@ class Remembered(NamedTuple):
     """What is printed of it, should anybody ask."""
     make: Callable[[], Step]
     step: Step
+    before: Hashable = None
+    """The state in which it was made."""
+    what: str | tuple[Port, Message] = ""
+    """The action, or the port and what arrived there."""
 
 
 def made_again(remembered: Sequence[Remembered], seconds: float) -> list[Reservation]:

@@ -160,6 +160,8 @@ class AbstractController:
                 subject,
                 lambda: self.inner.receive(inner, subject.switch, subject.message),
                 step,
+                inner,
+                (subject.switch, subject.message),
             )
         held = None if isinstance(self.inner, NativeController) else _numbers_in(step.state)
         return step._replace(

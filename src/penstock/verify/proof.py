@@ -22,6 +22,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from penstock import afresh
 from penstock.building import Built, begun
 from penstock.check import Finding
 from penstock.controllers import origins, watched
@@ -452,9 +453,14 @@ class _Rounds:
         components = model.network.components
         controller = next(made for made in components if isinstance(made, AbstractController))
         seconds = time.monotonic() - self._started
-        differing = made_again(list(controller.remembered.values()), seconds)
+        remembered = list(controller.remembered.values())
+        differing = made_again(remembered, seconds)
         watched.look(components)
-        return [*watched.reservations(components), *differing]
+        found = [*watched.reservations(components), *differing]
+        if not found and not self._proof.findings:
+            scenario, built = self._proof.scenario, self._proving.built
+            found += afresh.reservations_about_walks(scenario, built, remembered, seconds)
+        return found
 
     def _clashes(self, model: Model) -> Iterator[str]:
         """Yield that rules may clash in tables that were not met, where that is to be proved impossible."""
