@@ -141,8 +141,19 @@ _READ_BY_C: Final = frozenset({"reverse", "strict", "lo", "hi"})
 
 _COUNTING: Final = frozenset(
     {
-        *("islice", "repeat", "combinations", "combinations_with_replacement", "permutations", "product"),
-        *("deque", "tee", "batched", "insert", "pop", "rotate", "length_hint", "index", "enumerate"),
+        *("count", "islice", "repeat", "combinations", "combinations_with_replacement", "permutations"),
+        *(
+            "product",
+            "deque",
+            "tee",
+            "batched",
+            "insert",
+            "pop",
+            "rotate",
+            "length_hint",
+            "index",
+            "enumerate",
+        ),
     }
 )
 """Those that read a number as a size or a place."""

@@ -17,6 +17,8 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable
+from dataclasses import fields as fields_of
+from dataclasses import is_dataclass
 from types import FunctionType
 from typing import Any, Final
 
@@ -25,8 +27,8 @@ from penstock.symbolic.run import Run, lose
 from penstock.symbolic.terms import TooWide
 from penstock.symbolic.values.escapes import Unfollowed
 from penstock.symbolic.values.integers import boolean
-from penstock.symbolic.values.parts import bears, concrete, equality, is_symbolic
-from penstock.symbolic.values.readers import reads
+from penstock.symbolic.values.parts import bears, concrete, equality, is_generated, is_symbolic
+from penstock.symbolic.values.readers import answers_by_parts, has_reader, reads
 from penstock.symbolic.values.tables import tabulated
 
 _SETS: Final[tuple[Any, ...]] = (set, frozenset, lookups.KEYS_VIEW)
@@ -37,9 +39,10 @@ def operand(value: Any) -> Any:
     run = Run.current
     if run is None:
         return value
-    if isinstance(value, _SEQUENCES) or reads(value):
+    kind: Any = type(value)
+    if isinstance(value, _SEQUENCES) or reads(value) or answers_by_parts(kind):
         return _Operand(value)
-    if run.holders and isinstance(value, (*_SETS, dict)):
+    if isinstance(value, (*_SETS, dict)) and (run.holders or has_reader(value)):
         return _Container(value)
     return value
 
@@ -80,6 +83,13 @@ def operated(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
         return operation(one, other)
     if operation in _COMPARISONS and isinstance(one, _SEQUENCES) and isinstance(other, _SEQUENCES):
         return _compared(operation, one, other)
+    if type(one) is type(other) and (fields := _compared_fields(one, operation)):
+        parts = (tuple(getattr(each, name) for name in fields) for each in (one, other))
+        return _compared(operation, *parts)
+    kind: Any = type(one)
+    if not is_symbolic(one) and answers_by_parts(kind) and has_reader(one):
+        lose(operation.__name__.strip("_"))
+        return operation(one, other)
     if is_symbolic(one) or _is_own(one, operation):
         return operation(one, other)
     one = _as_plain(one)
@@ -92,6 +102,18 @@ def operated(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     except (Unfollowed, TooWide):
         lose(operation.__name__.strip("_"))
     return operation(concrete(one), concrete(other))
+
+
+def _compared_fields(value: Any, operation: Callable[[Any, Any], Any]) -> tuple[str, ...]:
+    """Return by which attributes an operator compares dataclasses, if Python wrote it."""
+    if operation not in _COMPARISONS or not is_dataclass(value) or isinstance(value, type):
+        return ()
+    method = getattr(type(value), f"__{operation.__name__}__", None)
+    if operation is operator.ne:
+        method = type(value).__eq__
+    if not is_generated(method):
+        return ()
+    return tuple(field.name for field in fields_of(value) if field.compare)
 
 
 def _as_plain(value: Any) -> Any:

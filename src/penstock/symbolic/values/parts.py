@@ -50,6 +50,8 @@ def _bears(value: object, above: frozenset[int]) -> bool:
     if type(value) in _PLAIN or id(value) in above:
         return False
     inside = above | {id(value)}
+    if isinstance(value, slice):
+        value = (value.start, value.stop, value.step)
     if isinstance(value, dict):
         # An `OrderedDict` would hash its keys to go through them.
         return any(_bears(part, inside) for item in dict.items(value) for part in item)
@@ -112,6 +114,8 @@ def holds(value: object) -> bool:
         if type(here) in _PLAIN or id(here) in known or isinstance(here, _OPAQUE):
             continue
         known.add(id(here))
+        if isinstance(here, slice):
+            ahead += (here.start, here.stop, here.step)
         if isinstance(here, dict):
             ahead += (part for item in dict.items(here) for part in item)
         elif isinstance(here, (tuple, list, set, frozenset, deque)):
@@ -205,13 +209,13 @@ def _equality(one: Any, other: Any) -> Term:
 
 def _compared(value: Any) -> tuple[str, ...]:
     """Return by which attributes a dataclass is compared; none if it has a way of its own."""
-    if not is_dataclass(value) or not _is_generated(type(value).__eq__):
+    if not is_dataclass(value) or not is_generated(type(value).__eq__):
         return ()
     names = tuple(field.name for field in fields(value) if field.compare)
     return () if any(_is_worked_out(value, name) for name in names) else names
 
 
-def _is_generated(function: Any) -> bool:
+def is_generated(function: Any) -> bool:
     """Tell whether Python wrote a function for a dataclass."""
     code = getattr(function, "__code__", None)
     return code is not None and code.co_filename == "<string>"

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections import deque
 from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, WrapperDescriptorType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from penstock.symbolic.values.escapes import Symbolic
 
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque)
 
-_PLAIN: Final = frozenset({int, str, bytes, type(None), *_CONTAINERS, range, slice})
+_PLAIN: Final = frozenset({int, str, bytes, type(None), *_CONTAINERS, range})
 """Kinds of values that let ours answer, or have no operators that read numbers."""
 
 _NAMES: Final = (
@@ -76,8 +76,26 @@ def _is_reading(method: Any) -> bool:
     return owner is not object and owner not in _CONTAINERS and owner is not type
 
 
+@cache
+def answers_by_parts(kind: Any) -> bool:
+    """Tell whether objects of a class are compared by what they hold, by code that is not followed.
+
+    Python writes such code for dataclasses; libraries have it in theirs, such as `collections.UserList`.
+    """
+    if issubclass(kind, _NO_VALUES) or kind in _PLAIN:
+        return False
+    methods = (getattr(kind, name, None) for name in _OPERATORS)
+    return any(isinstance(method, FunctionType) and not _is_followed(method) for method in methods)
+
+
+def _is_followed(method: FunctionType) -> bool:
+    from penstock.symbolic.code import rewrite
+
+    return id(method.__code__) in rewrite.FOLLOWED
+
+
 def has_reader(value: object) -> bool:
-    """Tell whether an object, or one in the containers that it is, reads our values without asking."""
+    """Tell whether an object, or one that it holds, reads our values without asking."""
     ahead: list[object] = [value]
     looked_at = 0
     while ahead:
@@ -89,4 +107,7 @@ def has_reader(value: object) -> bool:
             ahead += (part for item in dict.items(here) for part in item)
         elif isinstance(here, _CONTAINERS):
             ahead += here
+        elif answers_by_parts(cast(Any, type(here))):
+            ahead += getattr(here, "__dict__", {}).values()
+            ahead += (getattr(here, name, None) for name in getattr(type(here), "__slots__", ()))
     return False

@@ -479,9 +479,15 @@ def _entries(value: Any, found: dict[str, Term]) -> Callable[[int], Any]:
     if type(value) is dict:
         pairs = [(_entries(key, found), _entries(item, found)) for key, item in value.items()]
         return lambda at: {key(at): item(at) for key, item in pairs}
-    if isinstance(value, _FIXED) or callable(value):
+    if isinstance(value, _FIXED) or (callable(value) and not _holds(value)):
         return lambda _: value
     raise Unfollowed
+
+
+def _holds(value: Any) -> bool:
+    from penstock.symbolic.values.parts import holds
+
+    return holds(value)
 
 
 def _unless_raised(entry: Any) -> Any:

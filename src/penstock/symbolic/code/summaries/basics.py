@@ -54,7 +54,7 @@ def _round(value: Any, digits: Any = None) -> Any:
 
 def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
     """Summarise `pow`; with a modulus, C computes with the numbers alone."""
-    return base**exponent if modulus is None else UNFOLLOWED
+    return operands.operated(operator.pow, base, exponent) if modulus is None else UNFOLLOWED
 
 
 def _range(*bounds: Any) -> range:
