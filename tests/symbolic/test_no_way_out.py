@@ -1,9 +1,9 @@
 """No way out: whatever an expression does with an input, the run decides by it, or says that it was lost.
 
 Each line of `expressions.txt` is an expression in one small input, `x`.  It is evaluated by Python for all
-values of the input.  Wherever two values give different results, the runs that follow them must differ in what
-they decided; else one of them must have noted a loss.  A value that slipped away without a word would be an
-all-clear for a bug.
+values of the input.  Wherever two values give different results, the runs that follow them must differ in
+what they decided; else one of them must have noted a loss.  A value that slipped away without a word would be
+an all-clear for a bug.
 """
 
 from __future__ import annotations
