@@ -208,11 +208,15 @@ class Heap:
             self._reach = _Reach.of(walk)
         else:
             self._reach.write(walk)
+        calm = len(walk.met)
         self._write_roots(walk, self._lively)
         walk.write_weakly_held(self._own)
         text = "".join(walk.out).encode("utf-8", "surrogatepass")
         digest = blake2b(text, digest_size=16).digest()
-        snapshot = Snapshot(digest, tuple(walk.met.values()), tuple(walk.notes), frozenset(walk.opaque))
+        entries = tuple(walk.met.values())
+        # The program itself comes first, for whoever looks at its state.
+        entries = entries[calm:] + entries[:calm]
+        snapshot = Snapshot(digest, entries, tuple(walk.notes), frozenset(walk.opaque))
         self._known = walk.met
         self.current = snapshot
         return snapshot

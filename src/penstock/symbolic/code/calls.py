@@ -96,7 +96,7 @@ _METHOD_NAMES: Final = frozenset(name for _, name in (*_METHODS, *_EAGER_METHODS
 _MODULES: Final = frozenset(module for module, _ in (*_FUNCTIONS, *_EAGER))
 
 _HARMLESS_MODULES: Final = frozenset(
-    {"_operator", "itertools", "_functools", "_collections", "collections", "_heapq", "_bisect"}
+    {"_operator", "itertools", "_functools", "_collections", "collections", "_heapq", "_bisect", "sys", "gc"}
 )
 _HARMLESS: Final = frozenset(
     {
@@ -327,6 +327,8 @@ def _c_function(function: Any) -> Any:
         key = (module, function.__qualname__)
         if key in _EAGER or key in _FUNCTIONS:
             return functools.partial(_summarised, key, function)
+        if module in ("sys", "gc") and name.startswith("set"):
+            return functools.partial(_escaped, function)
         if module in _HARMLESS_MODULES or (module == "builtins" and name in _HARMLESS):
             return _harmless(function, name)
         if name in _OF_OBJECT and isinstance(holder, type) and not issubclass(holder, _VALUES):
