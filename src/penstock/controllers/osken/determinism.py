@@ -90,15 +90,14 @@ class Surroundings:
     def leave(self) -> None:
         """Put back, in the rest of the process, what was there before the program."""
         for value, part, content in self._before:
-            part.write(value, content)
+            part.write(value, _with_own_lists(content))
 
     def got(self, logger: logging.Logger) -> None:
         """Note that the program has a logger."""
         if logger not in self.loggers:
             self.loggers[logger] = None
             value, part, content = _copied(logger)
-            lists = {name: list(item) for name, item in content.items() if isinstance(item, list)}
-            self._before.append((value, part, {**content, **lists}))
+            self._before.append((value, part, _with_own_lists(content)))
 
     def notice(self, what: str, where: str) -> None:
         """Note that the program reached outside of its memory."""
@@ -143,6 +142,13 @@ class Chance:
 
     def __init__(self) -> None:
         self.generator: random.Random | None = None
+
+
+def _with_own_lists(content: Any) -> Any:
+    """Return a content with lists that nobody else has, and so nobody else changes."""
+    if not isinstance(content, dict):
+        return content
+    return {name: list(item) if isinstance(item, list) else item for name, item in content.items()}
 
 
 def _copied(value: Any) -> tuple[Any, Part, Any]:
