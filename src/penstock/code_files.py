@@ -37,15 +37,16 @@ _LONGEST_SHOWN: Final = 200
 _LARGEST_SOURCE: Final = 5_000_000
 """Larger files are digested, but what they import is not looked for."""
 
-_imported: dict[Path, set[Path]] = {}
-"""By the file that was loaded, those of the modules that came with it."""
+_imported: dict[frozenset[Path], set[Path]] = {}
+"""By the files that were loaded together, those of the modules that came with them."""
 
 
-def note_imports(file: Path, brought: Iterable[Path | None]) -> None:
-    """Remember which files came with one that was loaded."""
-    root = file.resolve()
+def note_imports(files: Iterable[Path], brought: Iterable[Path | None]) -> None:
+    """Remember which files came with those that were loaded as one program."""
+    roots = frozenset(file.resolve() for file in files)
     own = {path.resolve() for path in brought if path is not None}
-    _imported.setdefault(root, set()).update(path for path in own if path.is_relative_to(root.parent))
+    beside = {path for path in own if any(path.is_relative_to(root.parent) for root in roots)}
+    _imported.setdefault(roots, set()).update(beside)
 
 
 # What a table names.
@@ -126,7 +127,11 @@ def digest_code(table: Mapping[str, Any], folder: Path, noted: Iterable[str] = (
     """
     folder = folder.resolve()
     found = {f"{_IMPORTED} {name}": _digest_all(_module_files(name)) for name in _modules(table)}
+    roots = {path.resolve() for path in _roots(table, folder)}
     waiting = [*_roots(table, folder), *(folder / name for name in noted if name not in found)]
+    for loaded, brought in _imported.items():
+        if loaded <= roots:
+            waiting += sorted(brought)
     seen: set[Path] = set()
     while waiting and len(seen) < _MOST_FILES:
         path = waiting.pop(0).resolve()
@@ -135,7 +140,7 @@ def digest_code(table: Mapping[str, Any], folder: Path, noted: Iterable[str] = (
         seen.add(path)
         found[_name(path, folder)] = digest = _digest(path)
         if digest and path.suffix == ".py" and not _is_installed(path):
-            waiting += [*sorted(_imported.get(path, ())), *_imports(path)]
+            waiting += _imports(path)
     return dict(sorted(found.items()))
 
 

@@ -59,7 +59,7 @@ def load_file(path: Path, what: str) -> ModuleType:
         raise PenstockError(f"{path.name} failed to load: {explained(error)}.") from error
     finally:
         sys.path.remove(str(path.parent))
-    note_imports(path, (file_of(sys.modules[name]) for name in set(sys.modules) - before))
+    note_imports([path], (file_of(sys.modules[name]) for name in set(sys.modules) - before))
     return module
 
 

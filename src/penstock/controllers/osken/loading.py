@@ -111,9 +111,9 @@ def load(names: Sequence[str]) -> Loaded:
         own = [name for name in own if ryu.is_ryu(name) or _is_inside(sys.modules[name], roots)]
         # They are put back when the program takes charge.
         loaded.modules = {name: sys.modules.pop(name) for name in own}
-        for place in (_split(name)[0] for name in names):
-            if _is_file(place):
-                note_imports(Path(place), map(file_of, loaded.modules.values()))
+        places = [Path(place) for place in (_split(name)[0] for name in names) if _is_file(place)]
+        if places:
+            note_imports(places, map(file_of, loaded.modules.values()))
         origins.belong_to_programs(loaded.modules.values())
     return loaded
 

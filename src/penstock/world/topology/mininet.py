@@ -120,7 +120,7 @@ def _stand_in(file: Path) -> Iterator[None]:
         sys.path[:] = path
         sys.meta_path.remove(finder)
         brought = {name for name in set(sys.modules) - before if _came_with(name, file.parent.resolve())}
-        note_imports(file, (file_of(sys.modules[name]) for name in brought))
+        note_imports([file], (file_of(sys.modules[name]) for name in brought))
         for name in brought:
             del sys.modules[name]
         sys.modules.update(real)
