@@ -387,14 +387,12 @@ class SymInt(Followed):
     """A number that depends on inputs."""
 
     __hash__ = Followed.__hash__
-    __class__ = property(lambda _: int)
 
 
 class SymBool(Followed):
     """A truth value that depends on inputs; its term is a condition."""
 
     __hash__ = Followed.__hash__
-    __class__ = property(lambda _: bool)
 
     @property
     def plain(self) -> bool:

@@ -94,8 +94,6 @@ def _answer(value: bool, condition: Callable[[], Term], what: str) -> bool:
 class SymBytes(bytes, Unchanging):
     """Bytes that depend on inputs."""
 
-    __class__ = property(lambda _: bytes)
-
     terms: tuple[Term, ...]
 
     def __new__(cls, data: bytes, terms: tuple[Term, ...]) -> Self:

@@ -80,7 +80,6 @@ class SymStr(str, Unchanging):
     """A text that depends on inputs."""
 
     __slots__ = ("_reader", "_whole", "pieces")
-    __class__ = property(lambda _: str)
 
     pieces: tuple[str | Piece, ...]
     _reader: Reader | None
