@@ -20,6 +20,8 @@ from penstock.symbolic.terms import var
 from penstock.symbolic.values.integers import integer
 
 WIDTH: Final = 4
+INPUT: Final = "small"
+"""What the input is called: in other tests, inputs of one name have more bits."""
 EXPRESSIONS: Final = Path(__file__).with_name("expressions.txt").read_text(encoding="utf-8").splitlines()
 BEFORE: Final = r"""
 import abc, array, ast, base64, binascii, bisect, builtins, calendar, cmath, codecs, collections, colorsys
@@ -120,8 +122,8 @@ def test_an_input_decides_or_is_lost(expression: str) -> None:
         followed: dict[Any, str] = {}
         for result, value in results.items():
             function = program(source).f
-            with Run({"x": value}) as run:
-                assert outcome(function, integer(value, var("x", WIDTH))) == result
+            with Run({INPUT: value}) as run:
+                assert outcome(function, integer(value, var(INPUT, WIDTH))) == result
             decided = tuple((str(made.condition), made.outcome) for made in run.decisions)
             if not run.losses:
                 assert followed.setdefault(decided, result) == result, "the input slipped away"
