@@ -65,6 +65,13 @@ def returned(value: Any) -> Any:
     return concrete(value)
 
 
+def class_of(value: Any) -> Any:
+    """Return `value.__class__`; of a value that depends on the inputs, that of a plain one."""
+    if Run.current is not None and is_symbolic(value):
+        return concrete(value).__class__
+    return value.__class__
+
+
 def subject(value: Any) -> Any:
     """Return what a program is to match patterns with: truth values are told by identity there."""
     if Run.current is None:

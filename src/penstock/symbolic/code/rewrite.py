@@ -18,6 +18,7 @@ it gets back:
     ip.packed       __penstock_address__(ip).packed   a few attributes of addresses
     a.b = c         __penstock_into__(a).b = c
     match a:        match __penstock_subject__(a):
+    a.__class__     __penstock_class__(a)
     eval(a)         eval(__penstock_code__(a, "eval"))
     return a        return __penstock_returned__(a)   in `__len__`, `__bool__` and their like
 
@@ -59,6 +60,7 @@ IS_NOT: Final = "__penstock_is_not__"
 IDENTITY: Final = "__penstock_identity__"
 INTO: Final = "__penstock_into__"
 SUBJECT: Final = "__penstock_subject__"
+CLASS: Final = "__penstock_class__"
 CODE: Final = "__penstock_code__"
 SCOPE: Final = "__penstock_scope__"
 RETURNED: Final = "__penstock_returned__"
@@ -153,6 +155,7 @@ def hooks() -> Mapping[str, Callable[..., Any]]:
         IDENTITY: identity.itself,
         INTO: subscripts.written_to,
         SUBJECT: identity.subject,
+        CLASS: identity.class_of,
         CODE: evaluation.code,
         SCOPE: evaluation.scope,
         RETURNED: identity.returned,
@@ -223,6 +226,8 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store):
             node.value = _hooked(INTO, node.value)
+        elif isinstance(node.ctx, ast.Load) and node.attr == "__class__":
+            return _hooked(CLASS, node.value)
         elif isinstance(node.ctx, ast.Load) and node.attr in ADDRESS_ATTRIBUTES:
             node.value = _hooked(ADDRESS, node.value)
         return node
