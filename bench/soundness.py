@@ -42,6 +42,9 @@ MOST_BOUNDED: Final = 0.15
 PATIENCE: Final = 10
 """How many times as long by the clock a program may take, on a machine that has other things to do."""
 
+_EACH: Final = 100
+"""After how many programs it is told how far it is, where nobody watches."""
+
 WORDS: Final = ("wrong", "false_alarms", "late", "bounded", "bounded_bugs", "found", "cleared")
 
 
@@ -183,8 +186,10 @@ def main() -> None:
         rows.append(row)
         if row.word in ("wrong", "false_alarms", "late"):
             print(f"{row.engine} {row.program}: {row.word} {row.told}", file=sys.stderr)
-        elif sys.stderr.isatty():
-            print(f"\r{len(rows)} of {len(programs) * len(engines)}", end="", file=sys.stderr)
+        if sys.stderr.isatty() or not len(rows) % _EACH:
+            end = "\r" if sys.stderr.isatty() else "\n"
+            told = f"{len(rows)} of {len(programs) * len(engines)}"
+            print(told, end=end, file=sys.stderr, flush=True)
     figures = {engine: summary(programs, rows, engine) for engine in engines}
     if options.json:
         print(json.dumps({**figures, "bounded": [row._asdict() for row in rows if row.word == "bounded"]}))

@@ -12,7 +12,7 @@ import pytest
 
 from disk_lab import file_limit
 from penstock.controllers.static import StaticController
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, TraceCutShort
 from penstock.openflow.messages import EchoRequest
 from penstock.openflow.wire import encode
 from penstock.trace import (
@@ -22,7 +22,6 @@ from penstock.trace import (
     FindingLine,
     InputLine,
     LogLine,
-    TraceCutShort,
     TraceWriter,
     Verdict,
     lines_of,

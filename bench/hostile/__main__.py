@@ -52,6 +52,7 @@ def page(found: Sequence[Tried]) -> str:
 def _line(tried: Tried) -> str:
     # Where it was tried is nobody's business.
     happened = re.sub(r"/\S*hostile-\w+/\d+/", "", tried.happened)
+    happened = re.sub(r"\bport \d{4,5}\b", "its port", happened)
     cells = (tried.attack.name, tried.attack.expected, happened, _HELD[tried.held])
     return f"| {' | '.join(cell.replace('|', '/').replace('<', '&lt;') for cell in cells)} |"
 

@@ -12,7 +12,6 @@ in, to programs that have never run before (`reservations_about_walks`).
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from random import Random
@@ -64,24 +63,15 @@ def reservations_about(scenario: Scenario, built: Built, records: Iterable[Recor
     return []
 
 
-WALKS: Final = 12
-"""How many programs are made anew when nothing was found, if there is time."""
-
-LEAST_WALKS: Final = 4
-"""How many there are however long that takes."""
+WALKS: Final = 4
+"""How many programs are made anew when nothing was found."""
 
 LONGEST: Final = 60
 """How many steps each of them makes."""
 
-SHARE: Final = 0.1
-"""How much of a search's time that may take."""
-
-LEAST_SECONDS: Final = 0.15
-"""How many seconds it may take however short the search was."""
-
 
 def reservations_about_walks(
-    scenario: Scenario, built: Built, remembered: Iterable[Remembered], seconds: float
+    scenario: Scenario, built: Built, remembered: Iterable[Remembered]
 ) -> list[Reservation]:
     """Return what is to be said if the program, loaded anew, does otherwise than a search remembers."""
     if not _can_be_made_anew(scenario):
@@ -91,10 +81,7 @@ def reservations_about_walks(
         steps.setdefault(each.before, []).append(each)
     joining = [record for record in built.joining if record.node == built.controller]
     first = dict(zip(built.network.names, built.start.states, strict=True))[built.controller]
-    until = time.process_time() + max(LEAST_SECONDS, SHARE * seconds)
-    for walk in range(WALKS):
-        if not steps or (walk >= LEAST_WALKS and time.process_time() > until):
-            break
+    for walk in range(WALKS if steps else 0):
         # What the program has changed around it must not be there when it begins anew.
         watched.leave(built.network.components)
         with loading_anew():

@@ -273,14 +273,14 @@ _LEFT_OUT: Final = {
 def _look_again(scenario: Scenario, built: Built, cells: Cells, outcome: Outcome, way: _Way) -> None:
     """Note what may have been missed because a program's state was not all there is to it."""
     components = built.network.components
-    remembered, seconds = cells.remembered(), min(outcome.seconds, way.seconds_left)
-    differing = made_again(remembered, seconds)
+    remembered = cells.remembered()
+    differing = made_again(remembered, way.seconds_left)
     watched.look(components)
     if differing or not outcome.violations:
         # What was found may be due to what other runs have left behind.
         outcome.reservations += [*watched.reservations(components), *differing]
     if not outcome.violations:
-        outcome.reservations += afresh.reservations_about_walks(scenario, built, remembered, seconds)
+        outcome.reservations += afresh.reservations_about_walks(scenario, built, remembered)
         outcome.reservations += [_unfinished(each) for each in outcome.unfinished]
         outcome.reservations += [_CUT_SHORT] * bool(outcome.cut_short)
         outcome.reservations += [_untold(each) for each in outcome.undecided]

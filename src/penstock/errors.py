@@ -1,4 +1,4 @@
-"""The errors a user can cause, each one sentence with the fix in it."""
+"""The errors and warnings a user can cause, each one sentence with the fix in it."""
 
 from __future__ import annotations
 
@@ -20,3 +20,11 @@ class OtherVersion(PenstockError):
 
 class Interrupted(KeyboardInterrupt):
     """The user pressed Ctrl-C; a program under test that raises KeyboardInterrupt is something else."""
+
+
+class UserCodeRaised(Exception):
+    """Code of the user's, a host's or a controller's, raised an exception, which the text tells."""
+
+
+class TraceCutShort(UserWarning):
+    """A trace ends before its end; the text says which."""

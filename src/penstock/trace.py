@@ -39,7 +39,7 @@ from typing import Any, Final
 from penstock import __version__
 from penstock.code_files import digest_code
 from penstock.controllers.origins import NOTES
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, TraceCutShort
 from penstock.explain.explanation import Explanation
 from penstock.files import UnwritableError, absolute, make_folder, open_growing, write_whole
 from penstock.json_reading import LARGEST_NUMBER, LONGEST_LINE, parse_object, read_lines
@@ -635,10 +635,6 @@ class TraceWriter:
             # What the file did not take before it does not take now either.
             with contextlib.suppress(OSError):
                 self._file.close()
-
-
-class TraceCutShort(UserWarning):
-    """A trace ends before its end; the text says which."""
 
 
 CUT_SHORT: Final = "The trace was cut short: its end is missing."

@@ -9,8 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from command_lab import penstock
+
+from penstock.cli.main import commands
 
 SWITCH = '''
 from penstock.controllers.native import FLOOD, Controller
@@ -438,3 +441,19 @@ def test_runs_with_other_hash_seeds_find_the_same_counts_and_traces(folder: Path
         traces = [Path(folder / v["trace"]).read_bytes() for v in report["violations"]]
         found.append((report["states"], report["transitions"], report["exercised"], traces))
     assert found[0] == found[1]
+
+
+_LISTED = """
+import sys
+from penstock.cli.main import commands
+commands(["--help"], standalone_mode=False)
+print(sorted(each for each in sys.modules if each.startswith(("penstock.world", "z3", "os_ken"))))
+"""
+
+
+def test_the_list_of_commands_waits_for_none_of_them() -> None:
+    done = subprocess.run([sys.executable, "-c", _LISTED], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\n[]\n")
+    for name in commands.list_commands(click.Context(commands)):
+        assert commands.get_command(click.Context(commands), name) is not None
+        assert f"\n  {name} " in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import functools
 import itertools
@@ -248,3 +249,11 @@ def test_the_time_of_a_log_record_is_the_clock_to_who_looks_at_it(tmp_path: Path
         handle(controller, b"a")
         told.append("reads the clock" in str(controller.reservations()))
     assert told == [False, True]
+
+
+def test_what_penstocks_own_libraries_leave_in_ctypes_is_no_state_of_a_program(tmp_path: Path):
+    controller = control(write_app(tmp_path, "pass", before="import ctypes"))
+    handle(controller, b"a")
+    ctypes.CFUNCTYPE(*[ctypes.c_double] * 23)  # as the solver's library does, which is loaded when needed
+    controller.look()
+    assert controller.reservations() == ()

@@ -229,6 +229,15 @@ def test_one_thread_hands_all_events_to_an_app(tmp_path: Path):
     assert [event.kind for event in second.events] == ["log"]
 
 
+def test_an_app_knows_the_thread_that_hands_it_events_by_one_object(tmp_path: Path):
+    known = "i = hub.getcurrent()\nprint(getattr(self, 'i', i) is i, i.dead, hub.spawn(int) is i)\nself.i = i"
+    controller = control(write_app(tmp_path, known))
+    step = handle(controller, b"a")
+    assert (
+        lines(step.events) == lines(handle(controller, b"b", state=step.state).events) == ["True False False"]
+    )
+
+
 def test_a_plain_lock_that_a_handler_keeps_blocks_the_next_one(tmp_path: Path):
     controller = control(write_app(tmp_path, TAKES.format("Lock")))
     step = handle(controller, b"b", state=handle(controller, b"a").state)

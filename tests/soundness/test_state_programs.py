@@ -45,3 +45,9 @@ def test_a_program_without_a_bug_is_cleared_or_it_is_said_what_is_not_seen(progr
 def test_nothing_is_proved_that_is_not_so(program: Program, tmp_path: Path):
     judged = by_verify(program, tmp_path)
     assert is_right(judged, program.verify, program.reason), judged
+
+
+def test_tasks_that_pile_up_without_end_end_a_proof_with_that_as_the_reason(tmp_path: Path):
+    (program,) = (each for each in state_tasks.programs() if each.name == "osken_thread_sleeps_bug")
+    judged = by_verify(program, tmp_path)
+    assert is_right(judged, "bug", "ever more tasks that wait for time to pass"), judged

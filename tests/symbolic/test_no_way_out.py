@@ -1,20 +1,23 @@
-"""No way out: whatever an expression does with an input, the run decides by it, or says that it was lost.
+"""No way out: whatever a program does with an input, the run decides by it, or says that it was lost.
 
-Each line of `expressions.txt` is an expression in one small input, `x`.  It is evaluated by Python for all
-values of the input.  Wherever two values give different results, the runs that follow them must differ in
-what they decided; else one of them must have noted a loss.  A value that slipped away without a word would be
-an all-clear for a bug.
+Each line of `expressions.txt` is an expression in one small input, `x`; each of `statements.txt` has
+statements before it.  It is evaluated by Python for all values of the input.  Wherever two values give
+different results, the runs that follow them must differ in what they decided; else one of them must have
+noted a loss.  A value that slipped away without a word would be an all-clear for a bug.
 """
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Final
 
 import pytest
 from followed_lab import plain_program, program
 
+from penstock.controllers.osken.determinism import Surroundings
+from penstock.controllers.osken.hub import Hub
 from penstock.symbolic.run import Run
 from penstock.symbolic.terms import var
 from penstock.symbolic.values.integers import integer
@@ -23,11 +26,14 @@ WIDTH: Final = 4
 INPUT: Final = "small"
 """What the input is called: in other tests, inputs of one name have more bits."""
 EXPRESSIONS: Final = Path(__file__).with_name("expressions.txt").read_text(encoding="utf-8").splitlines()
+STATEMENTS: Final = Path(__file__).with_name("statements.txt").read_text(encoding="utf-8").splitlines()
 BEFORE: Final = r"""
 import abc, array, ast, base64, binascii, bisect, builtins, calendar, cmath, codecs, collections, colorsys
-import contextlib, copy, ctypes, dataclasses, datetime, decimal, difflib, enum, errno, fnmatch, fractions
+import contextlib, contextvars, copy, ctypes, dataclasses, datetime, decimal, difflib, enum, errno, fnmatch
+import fractions
 import functools, graphlib, hashlib, heapq, html, inspect, io, ipaddress, itertools, json, keyword, locale
-import logging, math, operator, os, pickle, pprint, queue, random, re, reprlib, secrets, shlex, signal
+import logging, math, operator, os, pathlib
+import pickle, pprint, queue, random, re, reprlib, secrets, shlex, signal
 import socket, stat, statistics, string, struct, sys, textwrap, threading, time, traceback, types, typing
 import unicodedata, urllib.parse, uuid, warnings, weakref, zlib
 class Box:
@@ -109,11 +115,13 @@ def outcome(function: Any, value: Any) -> str:
         return type(error).__name__
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_an_input_decides_or_is_lost(expression: str) -> None:
+@pytest.mark.parametrize("line", [*EXPRESSIONS, *STATEMENTS])
+def test_an_input_decides_or_is_lost(line: str) -> None:
+    statements, _, expression = line.rpartition(" => ")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        source = f"{BEFORE}def f(x):\n    return 'yes' if ({expression}) else 'no'\n"
+        body = indent(statements.replace("\\n", "\n"), "    ")
+        source = f"{BEFORE}def f(x):\n{body}\n    return 'yes' if ({expression}) else 'no'\n"
         plain = plain_program(source).f
         results: dict[str, int] = {}
         for value in range(1 << WIDTH):
@@ -122,7 +130,7 @@ def test_an_input_decides_or_is_lost(expression: str) -> None:
         followed: dict[Any, str] = {}
         for result, value in results.items():
             function = program(source).f
-            with Run({INPUT: value}) as run:
+            with Surroundings(Hub(), 0).around(b"x"), Run({INPUT: value}) as run:
                 assert outcome(function, integer(value, var(INPUT, WIDTH))) == result
             decided = tuple((str(made.condition), made.outcome) for made in run.decisions)
             if not run.losses:

@@ -181,7 +181,7 @@ DECIDED: list[tuple[str, tuple[int, Make], tuple[int, ...], int]] = [
     ("return netaddr.IPAddress(x) in netaddr.IPNetwork('10.0.0.0/8')", IPV4, ADDRESSES, 2),
     ("return netaddr.IPAddress(x) in netaddr.IPSet(['10.0.0.0/30', '192.168.1.1'])", IPV4, ADDRESSES, 3),
     ("return netaddr.IPAddress(x) in netaddr.IPRange('10.0.0.2', '192.168.1.1')", IPV4, ADDRESSES, 3),
-    ("return netaddr.IPAddress(x) == netaddr.IPAddress('10.0.0.1')", IPV4, ADDRESSES, 2),
+    ("return netaddr.IPAddress(x) == netaddr.IPAddress('10.0.0.1')", IPV4, ADDRESSES, 1),
     ("return netaddr.EUI(x) == netaddr.EUI(1), {netaddr.EUI(1): 'a'}.get(netaddr.EUI(x))", MAC, MACS, 2),
     ("return ip_address(x).version if x else 0", number(34), (0, 1, 1 << 32, (1 << 33) + 1), 3),
     ("return bytes([x])", number(9), (0, 255, 256, 511), 2),

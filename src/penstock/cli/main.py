@@ -3,7 +3,8 @@
 Exit status (`penstock.verdict`): 0 nothing found or left out, and every property judged; 1 a violation; 2 bad
 input, said in one sentence; 3 nothing found, but something that could matter was left out.
 
-Each command's module is imported when it is called, so that none has to wait for what others need.
+Each command's module is imported when it is called, so that none has to wait for what others need; what the
+list of them says of each stands here, so that `penstock --help` waits for none.
 """
 
 from __future__ import annotations
@@ -17,37 +18,35 @@ import click
 
 from penstock import __version__
 from penstock.cli.terminal import complain, say_lines
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, TraceCutShort, UserCodeRaised
 from penstock.files import staying
 from penstock.suggesting import hint
-from penstock.trace import TraceCutShort
-from penstock.world.network import ComponentRaised
 
 STOPPED: Final = 3
 BAD_INPUT: Final = 2
 
 _COMMANDS: Final = {
-    "bugs": "running:bugs",
-    "check": "searching:check",
-    "demo": "demonstration:demo",
-    "diff": "looking:diff",
-    "doctor": "doctor:doctor",
-    "export": "exporting:export_command",
-    "fetch-ryu": "fetching:fetch_ryu",
-    "fuzz": "running:fuzz_command",
-    "minimize": "running:minimize",
-    "openflow": "looking:openflow",
-    "packets": "searching:packets",
-    "plot": "looking:plot",
-    "replay": "running:replay",
-    "report": "reporting:report_command",
-    "show": "looking:show",
-    "step": "searching:step",
-    "trace-packet": "looking:trace_packet",
-    "verify": "verifying:verify_command",
-    "walk": "searching:walk",
+    "bugs": ("running:bugs", "Group minimised runs by bug."),
+    "check": ("searching:check", "Search every ordering of a scenario's events."),
+    "demo": ("demonstration:demo", "Find three bugs in a learning switch."),
+    "diff": ("looking:diff", "Compare two traces."),
+    "doctor": ("doctor:doctor", "List what Penstock finds on this machine, and what is missing."),
+    "export": ("exporting:export_command", "Write a run in the format of another tool."),
+    "fetch-ryu": ("fetching:fetch_ryu", "Fetch Ryu's sources with pip, to run its own apps."),
+    "fuzz": ("running:fuzz_command", "Run a controller on a network in which things go wrong."),
+    "minimize": ("running:minimize", "Find the few inputs of a trace that lead to its violation."),
+    "openflow": ("looking:openflow", "Replay a trace's OpenFlow messages to the switches alone."),
+    "packets": ("searching:packets", "List the packets that the controller tells apart."),
+    "plot": ("looking:plot", "Draw how a minimisation went."),
+    "replay": ("running:replay", "Run a trace again and compare, step by step."),
+    "report": ("reporting:report_command", "Show a run in a browser: the network and every step."),
+    "show": ("looking:show", "Tell a trace; nothing is run."),
+    "step": ("searching:step", "Choose each step yourself, look around, go back."),
+    "trace-packet": ("looking:trace_packet", "Follow a packet of a trace, hop by hop."),
+    "verify": ("verifying:verify_command", "Prove properties for any number of packets."),
+    "walk": ("searching:walk", "Walk at random through a scenario, again and again."),
 }
-"""Where each command is, below this package."""
+"""Where each command is, below this package, and what it does."""
 
 
 class _Commands(click.Group):
@@ -61,9 +60,15 @@ class _Commands(click.Group):
         """Return a command."""
         if cmd_name not in _COMMANDS:
             return None
-        module, _, name = _COMMANDS[cmd_name].partition(":")
+        where, _ = _COMMANDS[cmd_name]
+        module, _, name = where.partition(":")
         command: click.Command = getattr(import_module(f"penstock.cli.{module}"), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write what the commands do, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, told) for name, (_, told) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; wherever an app may move, paths mean what they mean now."""
@@ -92,7 +97,7 @@ def main() -> None:
     except PenstockError as error:
         say_lines(error.traceback.splitlines(), err=True)
         _say(str(error))
-    except ComponentRaised as error:
+    except UserCodeRaised as error:
         _say(str(error))
     except (KeyboardInterrupt, click.Abort):
         complain("stopped.")

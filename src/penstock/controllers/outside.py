@@ -115,19 +115,20 @@ _CALLERS: Final = ("hub.py", "native.py", "program.py")
 
 _note: Note | None = None
 _thread = 0
+_loading = False
 
 
 @contextmanager
-def watching(note: Note) -> Iterator[None]:
-    """Have told what is done outside by this thread inside this block."""
-    global _note, _thread
+def watching(note: Note, *, loading: bool = False) -> Iterator[None]:
+    """Have told what is done outside by this thread inside this block; perhaps a program is `loading`."""
+    global _note, _thread, _loading
     _install()
-    before = _note, _thread
-    _note, _thread = note, threading.get_ident()
+    before = _note, _thread, _loading
+    _note, _thread, _loading = note, threading.get_ident(), loading
     try:
         yield
     finally:
-        _note, _thread = before
+        _note, _thread, _loading = before
 
 
 _installed = False
@@ -154,7 +155,10 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 def _is_loaded(frame: FrameType | None) -> bool:
     """Tell whether what is done is part of loading a module."""
     while frame is not None and not frame.f_code.co_filename.startswith(_CONTROLLERS):
-        if frame.f_code.co_name == "<module>":
+        # A library is loaded once, whenever that is; the program's own code may run again.
+        if frame.f_code.co_name == "<module>" and (
+            _loading or frame.f_code.co_filename.startswith(_LIBRARIES)
+        ):
             return True
         frame = frame.f_back
     return False

@@ -318,6 +318,8 @@ class _Reach(NamedTuple):
     text: str
     met: dict[int, Entry]
     numbers: dict[int, int]
+    kinds: list[type]
+    """Of which class each object was, which a program can change, too."""
 
     @classmethod
     def of(cls, walk: Walk) -> _Reach | None:
@@ -326,14 +328,17 @@ class _Reach(NamedTuple):
             return None
         if any(entry[3] is None for entry in walk.met.values()):
             return None
-        return cls("".join(walk.out), dict(walk.met), dict(walk.numbers))
+        kinds = [type(entry[0]) for entry in walk.met.values()]
+        return cls("".join(walk.out), dict(walk.met), dict(walk.numbers), kinds)
 
     def is_as_it_was(self, known: Mapping[int, Entry]) -> bool:
         """Tell whether memory holds what it held then, and held that when it was last looked at."""
-        for key, entry in self.met.items():
+        for (key, entry), kind in zip(self.met.items(), self.kinds, strict=True):
             if known.get(key) is not entry:
                 return False
             value, parts, contents, _, _ = entry
+            if type(value) is not kind:
+                return False
             if len(parts) == 1:
                 if not parts[0].same(value, contents[0]):
                     return False

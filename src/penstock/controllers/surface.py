@@ -49,6 +49,8 @@ _CACHES: Final = frozenset(
             "builtins._",
         ),
         *("os.environ", "os.environb", "sys.flags", "re._cache", "re._cache2", "linecache.cache"),
+        # Also filled when Penstock loads a library of its own during a search, such as the solver.
+        *("ctypes._c_functype_cache", "ctypes._pointer_type_cache"),
         *("threading._active", "threading._limbo", "threading._shutdown_locks", "threading._dangling"),
     }
 )

@@ -220,9 +220,14 @@ class CachedFunction:
         key = functools._make_key(args, kwargs, self._typed)
         if key in self._kept:
             return self.recall_key(key)
+        self.note_miss()
         result = function(*args, **kwargs)
         self._remember_key(key, result)
         return result
+
+    def note_miss(self) -> None:
+        """Count that the function has to be called, which it is whether or not it raises then."""
+        self._misses += self.counts
 
     @property
     def is_typed(self) -> bool:
@@ -251,7 +256,6 @@ class CachedFunction:
         self._remember_key(functools._make_key(args, {}, self._typed), result)
 
     def _remember_key(self, key: Any, result: Any) -> None:
-        self._misses += self.counts
         if self._maxsize != 0:
             self._kept[key] = result
             if self._maxsize is not None and len(self._kept) > self._maxsize:

@@ -28,7 +28,7 @@ from penstock.building import Built
 from penstock.errors import PenstockError
 from penstock.explain.cause import headlines
 from penstock.explain.explanation import Needed
-from penstock.explain.remembering import remembering
+from penstock.explain.remembered_steps import remembering
 from penstock.trace import Causality
 from penstock.watched_world import WatchedWorld
 from penstock.world.transition import ACT, DELIVER, Record

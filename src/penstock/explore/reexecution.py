@@ -3,7 +3,7 @@
 A search makes each step of a component once and remembers it, and relies on the component doing the
 same whenever it is given the same in the same state.  A program that keeps state which nobody saves
 breaks that.  So when a search is over, steps that it remembers are made again: all of them where there
-are few, else as many, evenly spread, as a share of the search's own time allows; the last one first, so
+are few, else a share of them, evenly spread; the last one first, so
 that whatever is left behind by one step is found by another.  A step that comes out otherwise is told
 with what differs.
 """
@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from penstock.controllers.snapshot import Snapshot, difference
 from penstock.reservation import Reservation
 from penstock.world.component import Message, Port, Step
 
-SHARE: Final = 0.1
-"""How much of a search's time is spent on making steps again."""
+SHARE: Final = 0.05
+"""How many of a search's steps are made again, backwards and forwards; how fast the machine is plays no part."""
 
-LEAST_SECONDS: Final = 0.05
-"""How many seconds it is at least, so that small searches have all of their steps made again."""
+LEAST_STEPS: Final = 200
+"""How many there are at least, so that small searches have all of their steps made again."""
 
 MOST_STEPS: Final = 2_000
-"""How many steps are chosen at most."""
+"""How many there are at most."""
 
 
 class Remembered(NamedTuple):
@@ -42,10 +43,10 @@ class Remembered(NamedTuple):
     """The action, or the port and what arrived there."""
 
 
-def made_again(remembered: Sequence[Remembered], seconds: float) -> list[Reservation]:
-    """Make steps again and return what came out otherwise; the search took so many seconds."""
+def made_again(remembered: Sequence[Remembered], seconds: float = inf) -> list[Reservation]:
+    """Make steps again and return what came out otherwise; there may be no more than so many seconds left."""
     chosen = _chosen(remembered)
-    until = time.monotonic() + max(LEAST_SECONDS, SHARE * seconds)
+    until = time.monotonic() + seconds
     for each in _in_other_orders(chosen):
         if time.monotonic() > until:
             break
@@ -65,9 +66,10 @@ def _reserved(each: Remembered, how: str, where: str) -> Reservation:
 
 def _chosen(remembered: Sequence[Remembered]) -> Sequence[Remembered]:
     """Return steps to make again: all, or as many as are allowed, evenly spread."""
-    if len(remembered) <= MOST_STEPS:
+    number = min(max(LEAST_STEPS, int(SHARE * len(remembered))), MOST_STEPS)
+    if len(remembered) <= number:
         return remembered
-    return [remembered[place * len(remembered) // MOST_STEPS] for place in range(MOST_STEPS)]
+    return [remembered[place * len(remembered) // number] for place in range(number)]
 
 
 def _in_other_orders(steps: Sequence[Remembered]) -> Iterator[Remembered]:

@@ -34,7 +34,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from penstock.controllers.reactions import Answering, Given
-from penstock.openflow.messages import FlowRemoved
+from penstock.openflow.messages import Error, FlowRemoved
 from penstock.openflow.stats import Flows, StatsReply
 from penstock.symbolic.packets.frames import Naming, SymFrame
 from penstock.symbolic.packets.inputs import Question, ReadBack
@@ -206,10 +206,10 @@ class Remembering:
         """Tell the program again of rules that it made of packets, and note if it looks at what they ask."""
         for given in self.controller.steps:
             message = given.message
-            told = isinstance(message, FlowRemoved) or (
+            told = isinstance(message, FlowRemoved | Error) or (
                 isinstance(message, StatsReply) and isinstance(message.body, Flows)
             )
-            if message is None or not told or (key := (given.before, given.switch)) in self._told:
+            if message is None or not told or (key := (given.before, given.switch, message)) in self._told:
                 continue
             self._told.add(key)
             with _watched(), Run() as run:

@@ -48,6 +48,9 @@ from penstock.verify.experience import LEFT_OPEN, Experience
 from penstock.world.frame import Frame
 from penstock.world.hosts import Host
 
+_AT_ONCE: Final = 40
+"""After how many questions a search goes on with the classes found so far, if there are more than before."""
+
 MOST_CLASSES: Final = 64
 """How many classes of packets of one host are dealt with."""
 
@@ -179,14 +182,28 @@ class PacketClasses:
         for match in sorted(experience.matches):
             self.tell_apart_by(match)
         sent = {each.host.name: {known.data for known in each.classes} for each in self.hosts}
-        for each, context in self._contexts(experience, sent):
-            for program in programs:
-                if until is not None and time.monotonic() >= until:
-                    text = "Time was up before all packets were told apart."
-                    self.remarks[Bound(text, Why.SECONDS)] = None
-                    return False
-                each.refine(self._ways(each, context, program))
-        self._refine_by_what_is_kept(until)
+        questions = (
+            (each, context, made) for each, context in self._contexts(experience, sent) for made in programs
+        )
+        for each, context, program in questions:
+            if until is not None and time.monotonic() >= until:
+                text = "Time was up before all packets were told apart."
+                self.remarks[Bound(text, Why.SECONDS)] = None
+                return False
+            asked = len(self._asked)
+            each.refine(self._ways(each, context, program))
+            if len(self._asked) > asked and not len(self._asked) % _AT_ONCE:
+                # Classes that are missing split others, and lead to other programs than these.
+                self._refine_by_what_is_kept(until)
+                if self.count > before:
+                    break
+        else:
+            self._refine_by_what_is_kept(until)
+        self._remark_on_hosts()
+        return self.count > before and not self.remarks
+
+    def _remark_on_hosts(self) -> None:
+        """Note what may be missing since there are too many packets, or packets that were not found."""
         for each in self.hosts:
             if len(each.classes) > MOST_CLASSES:
                 self.remarks[
@@ -200,7 +217,6 @@ class PacketClasses:
             if each.solver.unknown or each.anywhere.unknown:
                 text = "The solver gave up on some packets, so classes may be missing."
                 self.remarks[Bound(text, Why.UNFOUND)] = None
-        return self.count > before and not self.remarks
 
     def _refine_by_what_is_kept(self, until: float | None) -> None:
         """Split classes by what the program decides by what it has kept of their packets."""

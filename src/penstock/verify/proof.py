@@ -77,6 +77,9 @@ _FARTHER = 10
 A program that keeps all it sees has no end of states, and what it decides by that shows in the first of them.
 """
 
+_MOST_WAITERS = 16
+"""How many tasks that wait for time to pass tell that there is no end to them, as a proof lets none pass."""
+
 _LEAST = 0.001
 """How many seconds a search has at least; it then finds that time is up."""
 
@@ -393,6 +396,8 @@ class _Rounds:
         self._glance = _GLANCE
         """How many states a search visits before it is asked whether other packets are missing."""
         self._cut_short = False
+        self._endless = False
+        """Whether the program's states have no end that a longer search could reach."""
         discovery = proving.built.discovery
         assert discovery is not None
         controller = discovery.controller
@@ -426,7 +431,7 @@ class _Rounds:
             programs = self._programs(model, eager)
             if programs is not None and classes.learn(model.experience, programs, until=self._until):
                 continue
-            if programs is None or not self._cut_short or classes.remarks:
+            if programs is None or not self._cut_short or classes.remarks or self._endless:
                 break
             self._glance *= _FARTHER
         proof.classes = {name: len(frames) for name, frames in proof.traffic.items()}
@@ -437,7 +442,10 @@ class _Rounds:
             *self._clashes(model),
         )
         proof.bounds += [Bound(text, _kind_of(text)) for text in dict.fromkeys(left_open)]
-        proof.bounds += [each.bound() for each in self._unseen(model)]
+        if not any(finding.confirmed for finding in proof.findings):
+            # A run that breaks something is no less true for it, and the program runs no more after it: it
+            # might end the process, and what was found with it.
+            proof.bounds += [each.bound() for each in self._unseen(model)]
         joining = (event.kind for record in self._proving.built.joining for event in record.events)
         mishaps = model.experience.mishaps.union(joining)
         proof.remarks += [said for kind, said in MISHAPS.items() if kind in mishaps]
@@ -452,14 +460,13 @@ class _Rounds:
         """Return what may have been missed because a program's state was not all there is to it."""
         components = model.network.components
         controller = next(made for made in components if isinstance(made, AbstractController))
-        seconds = time.monotonic() - self._started
         remembered = list(controller.remembered.values())
-        differing = made_again(remembered, seconds)
+        differing = made_again(remembered)
         watched.look(components)
         found = [*watched.reservations(components), *differing]
         if not found and not self._proof.findings:
             scenario, built = self._proof.scenario, self._proving.built
-            found += afresh.reservations_about_walks(scenario, built, remembered, seconds)
+            found += afresh.reservations_about_walks(scenario, built, remembered)
         return found
 
     def _clashes(self, model: Model) -> Iterator[str]:
@@ -487,6 +494,11 @@ class _Rounds:
         if any(_has_timers(controller, program) for program in found or ()):
             text = "The program has timers, and a proof does not let them go off."
             self._proof.bounds.append(Bound(text, Why.TIMERS))
+        waiters = max((getattr(program, "waiters", 0) for program in found or ()), default=0)
+        if self._cut_short and waiters > _MOST_WAITERS:
+            text = f"The program begins ever more tasks that wait for time to pass ({waiters} at once)."
+            self._proof.bounds.append(Bound(text, Why.TIMERS))
+            self._endless = True
         return found
 
     def _search(self, model: Model) -> frozenset[str]:

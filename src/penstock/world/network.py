@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, UserCodeRaised
 from penstock.users_code import explained
 from penstock.world.channels import CHANNEL_FAULTS, EMPTY, Queue, can_suffer
 from penstock.world.component import Component, Endpoint, Event, Message, Port, Send, Step
@@ -31,7 +31,7 @@ Routes = Sequence[Route | None]
 """For each channel, the component (by place) and port that hear it, or None where nobody does."""
 
 
-class ComponentRaised(Exception):
+class ComponentRaised(UserCodeRaised):
     """A component raised an exception: in a user's host or controller, a bug by itself."""
 
     def __init__(self, component: str, transition: Transition, error: Exception) -> None:

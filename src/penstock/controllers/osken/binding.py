@@ -132,6 +132,8 @@ class OsKenState:
     """Those of them that are part of handling something and spend nothing."""
     unfinished: str = field(default="", compare=False)
     """Where a handler waits for time to pass, if one does."""
+    waiters: int = field(default=0, compare=False)
+    """How many tasks, threads and timers wait for time to pass."""
     busy: bool = field(default=False, compare=False)
     """Whether that or something else that was put off waits for it."""
     due_at: int | None = field(default=None, compare=False)
@@ -252,6 +254,7 @@ class OsKenController:
                 name for name, timer in due.items() if self._patient and program.hub.is_errand(timer)
             ),
             unfinished=next(filter(None, map(program.hub.waiting_handler, agenda.timers)), ""),
+            waiters=len(agenda.timers),
             busy=any(map(program.hub.is_errand, agenda.timers)),
             due_at=began + agenda.timers[0].when if agenda.timers else None,
             began=began,

@@ -68,6 +68,9 @@ class Surroundings:
         """What the program may have changed in the rest of the process, as it was before."""
         self.handlers = frozenset(_all_handlers())
         """The handlers of log records that were there before the program."""
+        self.records = logging.getLogRecordFactory()
+        self.streams = sys.stdout, sys.stderr
+        """Where output went before the program."""
         self.noticed: dict[str, str] = {}
         """What the program has done outside of its memory, and where it first did."""
 
@@ -103,6 +106,13 @@ class Surroundings:
         """Note that the program reached outside of its memory."""
         self.noticed.setdefault(what, where)
 
+    def _notice_replaced(self, swapped: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Note that the program has put something of its own in a library, in place of what it is given."""
+        for variables, ours in swapped:
+            for name, value in ours.items():
+                if variables.get(name) is not value:
+                    self.notice(f"{variables.get('__name__', 'a class')}.{name}", "replaced in a handler")
+
     def note(self, text: str) -> None:
         """Keep a line of output, or say that there was more than is kept."""
         if len(self.lines) < self._most:
@@ -125,9 +135,12 @@ class Surroundings:
         if quiet:
             sys.stdout = Printed(self, stdout)
         try:
-            with watching(self.notice):
+            with watching(self.notice, loading=loading):
                 yield
         finally:
+            self._notice_replaced(_OURS_AT_LOAD if loading else _OURS)
+            if quiet and not isinstance(sys.stdout, Printed):
+                self.notice("sys.stdout", "replaced in a handler")
             sys.stdout = stdout
             _LOGGER._log, _LOGGER.makeRecord = _REAL_LOG, _REAL_MAKE_RECORD
             for variables, originals in _ORIGINALS:
@@ -416,7 +429,18 @@ _TIMES_OF_RECORDS: Final = frozenset({"created", "msecs", "relativeCreated", "as
 def reaches_program(logger: logging.Logger) -> bool:
     """Tell whether the program that runs has handlers or filters of its own where a logger's records go."""
     here = _surroundings()
-    return here is not None and _goes_elsewhere(logger, here.handlers)
+    if here is None:
+        return False
+    return logging.getLogRecordFactory() is not here.records or _goes_elsewhere(logger, here.handlers)
+
+
+def is_shown(stream: Any) -> bool:
+    """Tell whether what is written to a stream goes to the terminal, where no program reads it."""
+    here = _surroundings()
+    streams = (sys.stdout, sys.stderr) if here is None else here.streams
+    return isinstance(stream, Printed) or any(
+        stream is each for each in (*streams, sys.__stdout__, sys.__stderr__)
+    )
 
 
 def _goes_elsewhere(logger: logging.Logger, theirs: Container[logging.Handler]) -> bool:
@@ -435,8 +459,8 @@ def _only_shows(handler: logging.Handler) -> bool:
     """Tell whether a handler does no more than to write on the terminal."""
     if type(handler) is not logging.StreamHandler or handler.filters:
         return False
-    stream = handler.stream
-    return isinstance(stream, Printed) or stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+    plain = handler.formatter is None or type(handler.formatter) is logging.Formatter
+    return plain and is_shown(handler.stream)
 
 
 def _all_handlers() -> list[Any]:

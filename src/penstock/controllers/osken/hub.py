@@ -120,12 +120,25 @@ def _repeats(code: CodeType) -> tuple[tuple[int, int], ...]:
 
 
 class Holder:
-    """Who holds a lock: the task itself would lead to everything that it works on."""
+    """Who holds a lock: the task itself would lead to everything that it works on.
+
+    That of a task which hands events to an app is also what the app knows the task by (`hub.getcurrent`):
+    there is another task for each event here, and one for all of them in os-ken.
+    """
 
     __slots__ = ("over",)
 
     def __init__(self) -> None:
         self.over = False
+
+    @property
+    def dead(self) -> bool:
+        """Whether its task is over."""
+        return self.over
+
+    def kill(self) -> None:
+        """End the running task, if it is that one's."""
+        current().kill(self)
 
 
 class Waiting(NamedTuple):
@@ -303,12 +316,16 @@ class Hub:
             finally:
                 self.remove_timer(timer)
 
-    def kill(self, task: Task | None) -> None:
+    def current_task(self) -> Task | Holder | None:
+        """Return what the program knows the running task by."""
+        return self.task.holder if self.task is not None and self.task.serves else self.task
+
+    def kill(self, task: Task | Holder | None) -> None:
         """End a task where it stands; it gets to clean up at once, then the others run, then who killed."""
-        if task is None or task.status is DONE:
-            return
-        if task is self.task:
+        if task is not None and task is self.current_task():
             raise TaskExit
+        if not isinstance(task, Task) or task.status is DONE:
+            return
         agenda = self.agenda
         agenda.timers[:] = [timer for timer in agenda.timers if timer.target is not task]
         if task.status is NEW:

@@ -91,7 +91,7 @@ def _deaf(*_args: Any, **_kwargs: Any) -> DeafSocket:
 
 _HUB_NAMES: Final[dict[str, Any]] = {
     "HUB_TYPE": "penstock",
-    "getcurrent": lambda: hub.current().task,
+    "getcurrent": lambda: hub.current().current_task(),
     "patch": _do_nothing,
     "sleep": lambda seconds=0: hub.current().sleep(seconds),
     "spawn": lambda *args, **kwargs: hub.current().spawn(*args, **kwargs),

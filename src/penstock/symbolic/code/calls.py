@@ -18,6 +18,7 @@ from __future__ import annotations
 import enum
 import functools
 import operator
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -142,18 +143,8 @@ _READ_BY_C: Final = frozenset({"reverse", "strict", "lo", "hi"})
 _COUNTING: Final = frozenset(
     {
         *("count", "islice", "repeat", "combinations", "combinations_with_replacement", "permutations"),
-        *(
-            "product",
-            "deque",
-            "tee",
-            "batched",
-            "insert",
-            "pop",
-            "rotate",
-            "length_hint",
-            "index",
-            "enumerate",
-        ),
+        *("product", "deque", "tee", "batched", "insert", "pop", "rotate", "length_hint", "index"),
+        *("enumerate", "__getitem__"),
     }
 )
 """Those that read a number as a size or a place."""
@@ -161,7 +152,10 @@ _COUNTING: Final = frozenset(
 _HOLDERS: Final = (list, tuple, deque, dict, set, frozenset, GeneratorType, ModuleType, type)
 """Objects whose methods compare, hold or pass on."""
 
-_CALLABLE_IN_C: Final = (BuiltinFunctionType, MethodDescriptorType, functools.partial, type)
+_CALLABLE_IN_C: Final = (
+    *(BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType),
+    *(functools.partial, type),
+)
 _HEAP_TYPE: Final = 1 << 9
 """The flag of classes that were made while Python ran, as those written in Python are."""
 
@@ -194,7 +188,7 @@ def called(function: Any) -> Any:
 
 
 _HOLDING_CALLABLES: Final = frozenset(
-    {functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller}
+    {functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller, weakref.ref}
 )
 """Classes of objects that hold what they get until they are called; that is followed then."""
 
@@ -399,11 +393,12 @@ def _counting(function: Any, /, *arguments: Any, **named: Any) -> Any:
 def _settled(argument: Any) -> Any:
     if isinstance(argument, SymBool):
         return bool(argument)
-    return subscripts.settled(argument) if isinstance(argument, Followed) else argument
+    return subscripts.settled(argument) if isinstance(argument, Followed) else unknown.known(argument)
 
 
 def _summarised(name: tuple[str, str], function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call the summary of a function in its place; a bound method brings its object as the first argument."""
+    arguments, named = unknown.all_known(arguments), {each: unknown.known(named[each]) for each in named}
     itself = functools.partial(function, *(arguments[1:] if isinstance(function, MethodType) else arguments))
     if name in _EAGER:
         summaries: Sequence[Summary] = (_EAGER[name],)
@@ -424,6 +419,8 @@ def _summarised(name: tuple[str, str], function: Any, /, *arguments: Any, **name
 def _method(name: tuple[type, str], method: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call the summary of a method in its place."""
     summary = _EAGER_METHODS.get(name)
+    if isinstance(method.__self__, int | str | bytes):
+        arguments = unknown.all_known(arguments)
     if summary is None:
         if not bears(method.__self__) and not _depends(arguments, named):
             return method(*arguments, **named)
@@ -443,13 +440,23 @@ def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
         if sinks.is_read_back(function, named):
             lose(function.__qualname__)
     depends = depends or unknown.is_tainted(holder) or sinks.makes_packet(function)
+    sent = [each for each in arguments if unknown.is_tainted(each)] if sinks.sends(function) else []
     if sinks.sends(function):
         unknown.cleaned(arguments)
         sinks.settle_parts(arguments)
+    if depends and any(isinstance(each, bytearray | memoryview) for each in (*arguments, *named.values())):
+        # It writes there, as `serialize` of a match does.
+        lose(function.__qualname__)
+    before = sinks.headers_of(holder) if depends else []
     with unnoticed():
         found = function(*map(concrete, arguments), **{name: concrete(named[name]) for name in named})
-        if not depends:
+        if not depends and not sent:
             return found
+    for each in sent:
+        sinks.note_read_back(each)
+    if not depends:
+        return found
+    sinks.note_written(before)
     sinks.note_read_back(holder)
     return unknown.taint(found)
 
@@ -540,6 +547,7 @@ def _cached(function: CachedFunction, /, *arguments: Any, **named: Any) -> Any:
     for key in lookups.exactly(function.keys):
         if lookups.equal(tuple(key) if isinstance(key, list) else (key,), arguments):
             return lookups.exactly(function.recall_key, key)
+    function.note_miss()
     found = inner(*arguments)
     lookups.exactly(function.remember, arguments, found)
     return found

@@ -15,36 +15,48 @@ the inputs; all others are handed back.  `|=` between dictionaries is not follow
 from __future__ import annotations
 
 import operator
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Final
 
 from penstock.symbolic.code import lookups
+from penstock.symbolic.code.summaries.formatting import template
 from penstock.symbolic.run import Run, lose
 from penstock.symbolic.terms import TooWide
+from penstock.symbolic.values import unknown
 from penstock.symbolic.values.escapes import Unfollowed
 from penstock.symbolic.values.integers import boolean
-from penstock.symbolic.values.parts import bears, concrete, equality, is_generated, is_symbolic
+from penstock.symbolic.values.parts import bears, concrete, equality, holds, is_generated, is_symbolic
 from penstock.symbolic.values.readers import answers_by_parts, has_reader, reads
 from penstock.symbolic.values.tables import tabulated
 
 _SETS: Final[tuple[Any, ...]] = (set, frozenset, lookups.KEYS_VIEW)
+_ITEMS: Final[Any] = type({}.items())
+_HASHING: Final[tuple[Any, ...]] = (*_SETS, dict, _ITEMS)
+"""Containers that compare what they hold by hashes."""
 
 
 def operand(value: Any) -> Any:
     """Return what a program is to use on the left of any operator but those of sets."""
-    run = Run.current
-    if run is None:
+    if Run.current is None:
         return value
     kind: Any = type(value)
     if isinstance(value, _SEQUENCES) or reads(value) or answers_by_parts(kind):
         return _Operand(value)
-    if isinstance(value, (*_SETS, dict)) and (run.holders or has_reader(value)):
-        return _Container(value)
-    return value
+    return _Operand(value) if isinstance(value, _HASHING) else value
+
+
+def left_of_mod(value: Any) -> Any:
+    """Return what a program is to use on the left of `%`."""
+    return template(value) if Run.current is not None and _is_template(value) else operand(value)
+
+
+def _is_template(value: Any) -> bool:
+    """Tell whether `%` writes something into a value."""
+    return isinstance(value, str) or (isinstance(value, bytes | bytearray) and not is_symbolic(value))
 
 
 def left(value: Any) -> Any:
@@ -68,9 +80,12 @@ def in_place(name: str, target: Any, other: Any) -> Any:
         return _changed(change, operation, target, other)
     if not (bears(target) or bears(other)):
         return change(target, other)
-    if is_symbolic(target) or not reads(target):
-        return change(target, other)
     if hasattr(type(target), f"__i{name}__"):
+        if isinstance(method := getattr(type(target), f"__i{name}__"), FunctionType):
+            found = _by_method(method, target, other)
+            return operated(operation, target, other) if found is NotImplemented else found
+        if is_symbolic(target) or not reads(target):
+            return change(target, other)
         # It changes itself, by what C reads.
         lose(f"{name} in place")
         return change(target, concrete(other))
@@ -79,8 +94,20 @@ def in_place(name: str, target: Any, other: Any) -> Any:
 
 def operated(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     """Return what an operator gives, whichever class of the operands would answer."""
-    if Run.current is None or not (bears(one) or bears(other)):
+    if Run.current is None or not (_varies(one) or _varies(other)):
         return operation(one, other)
+    if operation is operator.mod and _is_template(one):
+        return template(one) % other
+    if isinstance(one, unknown.Unknown) or isinstance(other, unknown.Unknown):
+        return operation(unknown.known(one), unknown.known(other))
+    if operation in _WAYS and (isinstance(one, _ITEMS) or isinstance(other, _ITEMS)):
+        lose(operation.__name__.strip("_"))
+        return operation(set(concrete(list(one))), set(concrete(list(other))))
+    if operation in _COMPARISONS and isinstance(one, _HASHING) and isinstance(other, _HASHING):
+        if operation not in (operator.eq, operator.ne) and (isinstance(one, dict) or isinstance(other, dict)):
+            return operation(one, other)
+        if not (_own_method(one, operation) or _own_method(other, operation)):
+            return _compared_by_hash(operation, one, other)
     if operation in _COMPARISONS and isinstance(one, _SEQUENCES) and isinstance(other, _SEQUENCES):
         return _compared(operation, one, other)
     if type(one) is type(other) and (fields := _compared_fields(one, operation)):
@@ -90,8 +117,14 @@ def operated(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     if not is_symbolic(one) and answers_by_parts(kind) and has_reader(one):
         lose(operation.__name__.strip("_"))
         return operation(one, other)
-    if is_symbolic(one) or _is_own(one, operation):
+    if is_symbolic(one):
         return operation(one, other)
+    if (method := _own_method(one, operation)) is not None:
+        found = _by_method(method, one, other)
+        return operation(one, other) if found is NotImplemented else found
+    if (method := _reflected_method(one, other, operation)) is not None:
+        found = _by_method(method, other, one)
+        return operation(one, other) if found is NotImplemented else found
     one = _as_plain(one)
     if type(one) in (bytearray, memoryview) and operation in _COMPARISONS:
         one = bytes(one)
@@ -132,7 +165,7 @@ _COMPARISONS: Final = (operator.eq, operator.ne, operator.lt, operator.le, opera
 
 def _compared(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     """Compare sequences element by element, as Python does."""
-    if _is_own(one, operation) or _is_own(other, operation) or not _are_alike(one, other):
+    if _own_method(one, operation) or _own_method(other, operation) or not _are_alike(one, other):
         return operation(one, other)
     if operation is operator.eq or operation is operator.ne:
         condition = equality(one, other)
@@ -151,10 +184,41 @@ def _are_alike(one: Any, other: Any) -> bool:
     return any(isinstance(one, kind) and isinstance(other, kind) for kind in _SEQUENCES)
 
 
-def _is_own(value: Any, operation: Callable[[Any, Any], Any]) -> bool:
-    """Tell whether a class says itself, in Python, what an operator means."""
-    name = f"__{operation.__name__.strip('_')}__"
-    return isinstance(getattr(type(value), name, None), FunctionType)
+def _own_method(value: Any, operation: Callable[[Any, Any], Any]) -> FunctionType | None:
+    """Return the function in which a class says itself, in Python, what an operator means, if it does."""
+    method = getattr(type(value), f"__{operation.__name__.strip('_')}__", None)
+    return method if isinstance(method, FunctionType) else None
+
+
+def _varies(value: Any) -> bool:
+    """Tell whether a value depends on the inputs, or is an object of a library that keeps such ones."""
+    return bears(value) or (type(value).__module__ == "collections" and holds(value))
+
+
+_REFLECTIONS: Final = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+def _reflected_method(one: Any, other: Any, operation: Callable[[Any, Any], Any]) -> FunctionType | None:
+    """Return the function of the right operand's class that Python asks where the left one has no answer.
+
+    That is so of what is written in C, unless the right operand is such a value itself.
+    """
+    name = operation.__name__.strip("_")
+    method = getattr(type(other), f"__{_REFLECTIONS.get(name, f'r{name}')}__", None)
+    derived = isinstance(other, type(one)) and type(other) is not type(one)
+    if not isinstance(method, FunctionType) or (isinstance(other, _IN_C) and not derived):
+        return None
+    return method
+
+
+_IN_C: Final = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
+
+
+def _by_method(method: FunctionType, one: Any, other: Any) -> Any:
+    """Return what an operator gives that a class has in Python; that of a library is followed, too."""
+    from penstock.symbolic.code.calls import called
+
+    return called(MethodType(method, one))(other)
 
 
 class _Operand:
@@ -224,21 +288,35 @@ def _unwrapped(value: Any) -> Any:
     return value._operand if isinstance(value, _Container) else value
 
 
+def _compared_by_hash(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """Compare dictionaries, sets and views of these, whose elements the inputs may decide about."""
+    if isinstance(one, OrderedDict) and isinstance(other, OrderedDict):
+        return _compared(operation, list(one.items()), list(other.items()))
+    mappings = [dict(each.mapping) for each in (one, other) if isinstance(each, _ITEMS)]
+    if len(mappings) == 1:
+        lose(operation.__name__)
+        return operation(set(concrete(list(one))), set(concrete(list(other))))
+    return operation(_Container(mappings[0] if mappings else one), mappings[1] if mappings else other)
+
+
 def _same(one: Any, other: Any) -> bool:
     """Tell whether two containers have the same contents."""
+    if _own_method(one, operator.eq) or _own_method(other, operator.eq):
+        return bool(one == other)
     if isinstance(one, dict) and isinstance(other, dict):
-        if len(one) != len(other):
-            return False
-        return all(
-            lookups.is_in(other, key) and lookups.equal(value, lookups.fetch(other, key))
-            for key, value in dict.items(one)
-        )
+        return len(one) == len(other) and bool(_within(operator.le, one, other))
     if isinstance(one, _SETS) and isinstance(other, _SETS):
         return len(one) == len(other) and lookups.is_subset(one, other)
     return bool(one == other)
 
 
 def _within(operation: Callable[..., Any], one: Any, other: Any) -> Any:
+    """Tell whether a container has all that another one has; of dictionaries, their views are asked about."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(
+            lookups.is_in(other, key) and lookups.equal(value, lookups.fetch(other, key))
+            for key, value in dict.items(one)
+        )
     if isinstance(one, _SETS) and isinstance(other, _SETS):
         return lookups.is_subset(one, other)
     return operation(one, other)

@@ -162,7 +162,7 @@ def hooks() -> Mapping[str, Callable[..., Any]]:
         ITEM: subscripts.indexed,
         IN: membership.searched,
         CALL: calls.called,
-        TEMPLATE: formatting.template,
+        TEMPLATE: operands.left_of_mod,
         LEFT: operands.left,
         IN_PLACE: operands.in_place,
         SET: displays.set_maker,
@@ -257,13 +257,21 @@ class _Rewriter(ast.NodeTransformer):
         name = _constant(_IN_PLACE[type(node.op)], node.value)
         before, target = self._evaluated_once(node.target)
         value = _call(IN_PLACE, [name, _loaded(target), node.value], node.value)
-        return [*before, ast.copy_location(ast.Assign([target], value), node)]
+        assigned: ast.stmt = ast.copy_location(ast.Assign([target], value), node)
+        if not before:
+            return assigned
+        # The program could see these among its variables.
+        names: list[ast.expr] = [
+            ast.copy_location(ast.Name(each.targets[0].id, ast.Del()), node) for each in before
+        ]
+        gone = ast.copy_location(ast.Delete(names), node)
+        return [*before, ast.copy_location(ast.Try([assigned], [], [], [gone]), node)]
 
-    def _evaluated_once(self, target: ast.expr) -> tuple[list[ast.stmt], Any]:
+    def _evaluated_once(self, target: ast.expr) -> tuple[list[Any], Any]:
         """Return an assignment's target as one that can be both read and written, and what comes before."""
         if isinstance(target, ast.Name):
             return [], target
-        before: list[ast.stmt] = []
+        before: list[Any] = []
 
         def kept(node: ast.expr) -> ast.expr:
             if isinstance(node, ast.Name | ast.Constant):

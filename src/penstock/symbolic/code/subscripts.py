@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from penstock.symbolic.code import library, lookups
 from penstock.symbolic.run import Run, lose
+from penstock.symbolic.values import unknown
 from penstock.symbolic.values.integers import Followed, located, term_of
 from penstock.symbolic.values.parts import bears, concrete, is_symbolic
 
@@ -160,7 +161,7 @@ class _Sequence:
             return settled_index(index, len(self._subject))
         if isinstance(index, slice) and any(map(bears, (index.start, index.stop, index.step))):
             return settled_slice(index, len(self._subject))
-        return index
+        return unknown.known(index)
 
 
 def settled_index(index: Followed, length: int) -> int:
@@ -171,10 +172,12 @@ def settled_index(index: Followed, length: int) -> int:
 def settled_slice(bounds: slice, length: int) -> slice:
     """Decide where a slice begins and ends."""
     start, stop = (
-        _within(end, -length, length - 1) if isinstance(end, Followed) else end
+        _within(end, -length, length - 1) if isinstance(end, Followed) else unknown.known(end)
         for end in (bounds.start, bounds.stop)
     )
-    return slice(start, stop, settled(bounds.step) if isinstance(bounds.step, Followed) else bounds.step)
+    return slice(
+        start, stop, settled(bounds.step) if isinstance(bounds.step, Followed) else unknown.known(bounds.step)
+    )
 
 
 def settled(value: Followed) -> int:

@@ -67,7 +67,7 @@ class Question(ABC):
 
 
 class ReadBack(Question):
-    """A message about rules, where nobody knows what of the packets is in what these ask."""
+    """A message about rules, or an error that quotes one: nobody knows what of the packets is in that."""
 
     space = Space((), ())
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from functools import wraps
+from types import FunctionType
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
-from penstock.symbolic.run import lose
+from penstock.symbolic.run import MARK, lose
 from penstock.symbolic.terms import TooWide
 
 P = ParamSpec("P")
@@ -52,6 +53,47 @@ class Unchanging(Symbolic):
 
     def __deepcopy__(self, _: object) -> Self:
         return self
+
+
+def answers_itself(value: Any, name: str) -> bool:
+    """Tell whether a value is of a class of the program's own that has a method.
+
+    Python asks an operand whose class derives from that of the one on its left before that; so ours have no
+    answer where such a one has.
+    """
+    method = getattr(type(value), name, None)
+    return isinstance(method, FunctionType) and MARK in method.__globals__
+
+
+_BUILT_IN: Final = frozenset(
+    {int, bool, str, bytes, bytearray, float, complex, tuple, list, dict, type(None)}
+)
+
+_REFLECTED: Final = {"__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__"}
+_ASKED: Final = (
+    *("eq", "ne", "lt", "gt", "le", "ge", "add", "sub", "mul", "floordiv", "truediv", "mod", "divmod", "pow"),
+    *("and", "or", "xor", "lshift", "rshift"),
+)
+
+
+def yielding(kind: type[S]) -> type[S]:
+    """Have a class of values leave the answer to right operands that Python would ask first."""
+    for operator in _ASKED:
+        name = f"__{operator}__"
+        reflected = _REFLECTED.get(name, name if operator in ("eq", "ne") else f"__r{operator}__")
+        if name in vars(kind):
+            setattr(kind, name, _unless_asked(vars(kind)[name], reflected))
+    return kind
+
+
+def _unless_asked(method: Any, reflected: str) -> Any:
+    @wraps(method)
+    def answer(self: Any, other: Any, *more: Any) -> Any:
+        if type(other) not in _BUILT_IN and answers_itself(other, reflected):
+            return NotImplemented
+        return method(self, other, *more)
+
+    return answer
 
 
 def bare(value: Any) -> Any:

@@ -51,7 +51,7 @@ from penstock.symbolic.terms import (
     sub,
     truth,
 )
-from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare
+from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare, yielding
 from penstock.symbolic.values.readers import reads
 
 MOST_PINNED: Final = 64
@@ -125,6 +125,7 @@ def located(value: int, low: int, high: int) -> int:
     return high
 
 
+@yielding
 class Followed(int, Unchanging):
     """What numbers and truth values have in common: arithmetic and comparisons that keep the term."""
 
@@ -389,6 +390,7 @@ class SymInt(Followed):
     __hash__ = Followed.__hash__
 
 
+@yielding
 class SymBool(Followed):
     """A truth value that depends on inputs; its term is a condition."""
 

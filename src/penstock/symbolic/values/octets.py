@@ -32,7 +32,7 @@ from penstock.symbolic.terms import (
     negation,
     sub,
 )
-from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare, escaping, or_lose
+from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare, escaping, or_lose, yielding
 from penstock.symbolic.values.integers import Followed, boolean, decide, integer, pinned, plain, term_of
 from penstock.symbolic.values.pieces import Piece, Pieces, shown
 from penstock.symbolic.values.searching import codes, settled
@@ -84,6 +84,7 @@ def _answer(value: bool, condition: Callable[[], Term], what: str) -> bool:
         return value
 
 
+@yielding
 @escaping(
     bytes,
     *("__bytes__", "__format__", "__mod__", "__repr__", "__rmod__", "__str__"),

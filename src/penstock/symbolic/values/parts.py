@@ -18,9 +18,10 @@ from typing import Any, Final, TypeVar, cast
 
 from penstock.symbolic.run import unnoticed
 from penstock.symbolic.terms import FALSE, Term, TooWide, both, const, either, eq
-from penstock.symbolic.values.escapes import Symbolic, Unfollowed
+from penstock.symbolic.values.escapes import Symbolic, Unfollowed, answers_itself
 from penstock.symbolic.values.integers import term_of
 from penstock.symbolic.values.octets import same_octets
+from penstock.symbolic.values.readers import VIEWS
 from penstock.symbolic.values.searching import same
 from penstock.symbolic.values.strings import pieces_of
 from penstock.symbolic.values.tables import Tabled
@@ -52,6 +53,8 @@ def _bears(value: object, above: frozenset[int]) -> bool:
     inside = above | {id(value)}
     if isinstance(value, slice):
         value = (value.start, value.stop, value.step)
+    if isinstance(value, VIEWS):
+        value = dict(value.mapping)
     if isinstance(value, dict):
         # An `OrderedDict` would hash its keys to go through them.
         return any(_bears(part, inside) for item in dict.items(value) for part in item)
@@ -116,6 +119,8 @@ def holds(value: object) -> bool:
         known.add(id(here))
         if isinstance(here, slice):
             ahead += (here.start, here.stop, here.step)
+        if isinstance(here, VIEWS):
+            here = dict(here.mapping)
         if isinstance(here, dict):
             ahead += (part for item in dict.items(here) for part in item)
         elif isinstance(here, (tuple, list, set, frozenset, deque)):
@@ -144,6 +149,11 @@ def concrete(value: T) -> T:
 
 
 def _concrete(value: Any) -> Any:
+    if isinstance(value, VIEWS):
+        views = (dict.keys, dict.values, dict.items)
+        return views[next(place for place, kind in enumerate(VIEWS) if isinstance(value, kind))](
+            _concrete(dict(value.mapping))
+        )
     if isinstance(value, dict):
         return _refilled(value, {concrete(key): concrete(part) for key, part in value.items()})
     if isinstance(value, tuple):
@@ -179,9 +189,16 @@ def equality(one: object, other: object) -> Term | None:
         return None
 
 
+_VALUES: Final = (int, str, bytes, tuple, frozenset)
+
+
 def _equality(one: Any, other: Any) -> Term:
     if type(one) is Tabled or type(other) is Tabled:
         return term_of(one == other if type(one) is Tabled else other == one)
+    if answers_itself(one, "__eq__") and isinstance(one, _VALUES):
+        raise Unfollowed
+    if answers_itself(other, "__eq__") and isinstance(other, _VALUES):
+        raise Unfollowed
     if isinstance(one, int) and isinstance(other, int):
         return eq(term_of(one), term_of(other))
     if isinstance(one, str) and isinstance(other, str):

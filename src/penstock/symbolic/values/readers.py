@@ -20,6 +20,9 @@ from penstock.symbolic.values.escapes import Symbolic
 
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque)
 
+VIEWS: Final[tuple[Any, ...]] = (type({}.keys()), type({}.values()), type({}.items()))
+"""Views of dictionaries."""
+
 _PLAIN: Final = frozenset({int, str, bytes, type(None), *_CONTAINERS, range})
 """Kinds of values that let ours answer, or have no operators that read numbers."""
 
@@ -103,6 +106,8 @@ def has_reader(value: object) -> bool:
         looked_at += 1
         if looked_at > _MOST_LOOKED_AT or reads(here):
             return True
+        if isinstance(here, VIEWS):
+            here = dict(here.mapping)
         if isinstance(here, dict):
             ahead += (part for item in dict.items(here) for part in item)
         elif isinstance(here, _CONTAINERS):

@@ -18,7 +18,7 @@ from typing import Any, Final, Self, cast
 
 from penstock.symbolic.run import lose
 from penstock.symbolic.terms import FALSE, Term, TooWide, both, const, either, eq, join, negation
-from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare, escaping, or_lose
+from penstock.symbolic.values.escapes import Unchanging, Unfollowed, bare, escaping, or_lose, yielding
 from penstock.symbolic.values.integers import boolean, decide, pinned
 from penstock.symbolic.values.pieces import Piece, Pieces, Reader, assembled, reader, shape, shown, terms_of
 from penstock.symbolic.values.searching import (
@@ -71,6 +71,7 @@ def _answer(value: bool, condition: Callable[[], Term], what: str) -> bool:
         return value
 
 
+@yielding
 @escaping(
     str,
     *("__format__", "__mod__", "__repr__", "__rmod__", "__str__", "capitalize", "format", "format_map"),

@@ -23,7 +23,14 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import date, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any, Final, NamedTuple
 
 from penstock.symbolic.run import Run, lose, unnoticed
@@ -145,6 +152,9 @@ _FIXED: Final = (
     *(BuiltinFunctionType, MethodDescriptorType, ModuleType),
 )
 """Objects that are the same whatever the input is."""
+
+_BOUND_IN_C: Final = (BuiltinFunctionType, MethodWrapperType)
+"""Methods of objects, which may depend on the input even if their functions do not."""
 
 _ATOMS: Final = (int, float, complex, str, bytes, bool, type(None))
 
@@ -479,6 +489,8 @@ def _entries(value: Any, found: dict[str, Term]) -> Callable[[int], Any]:
     if type(value) is dict:
         pairs = [(_entries(key, found), _entries(item, found)) for key, item in value.items()]
         return lambda at: {key(at): item(at) for key, item in pairs}
+    if isinstance(value, _BOUND_IN_C) and _holds(value.__self__):
+        raise Unfollowed
     if isinstance(value, _FIXED) or (callable(value) and not _holds(value)):
         return lambda _: value
     raise Unfollowed

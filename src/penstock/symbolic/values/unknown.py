@@ -10,6 +10,8 @@ which looks like its own in every other way.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -19,11 +21,14 @@ from penstock.symbolic.values.escapes import Unchanging, bare
 _OF_THE_OBJECT: Final = frozenset(
     {
         *("__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class__", "__dir__", "__doc__"),
-        *("__getattribute__", "__setattr__", "__delattr__", "__sizeof__", "__getstate__", "__len__"),
+        *("__getattribute__", "__setattr__", "__delattr__", "__sizeof__", "__getstate__"),
         *("__reduce__", "__reduce_ex__", "__getnewargs__", "__class_getitem__"),
     }
 )
-"""What says nothing of a value; how long one is, is the same for all packets of a kind."""
+"""What says nothing of a value."""
+
+_REFLECTED: Final = ("__radd__", "__rmul__", "__rmod__")
+"""Methods that texts and bytes do not have, and by which an unknown one is asked before a plain one."""
 
 
 class Unknown(Unchanging):
@@ -45,13 +50,38 @@ def _losing(kind: type, name: str) -> Any:
 
 def _unknown_kind(kind: Any, plain: Any) -> Any:
     """Return a class of unknown values of a kind."""
-    methods = {
-        name: _losing(kind, name)
-        for name in dir(kind)
-        if name not in _OF_THE_OBJECT and callable(getattr(kind, name))
-    }
+    names = [name for name in dir(kind) if name not in _OF_THE_OBJECT]
+    if kind is bytes:
+        # How long a packet is, is the same for all of its kind.
+        names.remove("__len__")
+    methods = {name: _losing(kind, name) for name in names if callable(getattr(kind, name))}
+    others = {name: _told(name) for name in names if name not in methods and not name.startswith("__")}
+    reflected = {name: _answering(name) for name in _REFLECTED if not hasattr(kind, name)}
     own = {"plain": property(plain), "__getnewargs__": lambda self: (self.plain,)}
-    return type(f"Unknown{kind.__name__.capitalize()}", (kind, Unknown), {**methods, **own})
+    return type(
+        f"Unknown{kind.__name__.capitalize()}", (kind, Unknown), {**methods, **others, **reflected, **own}
+    )
+
+
+def _told(name: str) -> Any:
+    """Return an attribute that is lost when it is asked for."""
+
+    def losing(self: Any) -> Any:
+        lose(name)
+        return getattr(self.plain, name)
+
+    return property(losing)
+
+
+def _answering(name: str) -> Any:
+    """Return what answers in place of the left operand."""
+    operation = getattr(operator, f"__{name[3:]}")
+
+    def losing(self: Any, other: Any) -> Any:
+        lose(name.strip("_"))
+        return operation(other, self.plain)
+
+    return losing
 
 
 _KINDS: Final[dict[type, Any]] = {
@@ -59,6 +89,26 @@ _KINDS: Final[dict[type, Any]] = {
     str: _unknown_kind(str, lambda value: str.__getitem__(value, slice(None))),
     bytes: _unknown_kind(bytes, lambda value: bytes.__getitem__(value, slice(None))),
 }
+
+
+def known(value: Any) -> Any:
+    """Return a value that C will read, as it is now; an unknown one is lost by that."""
+    if isinstance(value, Unknown):
+        lose("value of a message that was made")
+        return value.plain
+    return value
+
+
+def all_known(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return values that a function in C will read, and those in lists of them, as they are now."""
+    return tuple(
+        type(value)(map(known, value)) if type(value) in (list, tuple) and _has(value) else known(value)
+        for value in values
+    )
+
+
+def _has(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, Unknown) for value in values)
 
 
 def unknown(value: Any) -> Any:
@@ -115,7 +165,7 @@ def taint_match(message: Any) -> None:
         return
     if not _is_message(type(message)):
         return
-    if "Match" in type(message).__name__:
+    if "Match" in type(message).__name__ or "Error" in type(message).__name__:
         taint(message)
         return
     held = getattr(message, "__dict__", None) or {}
@@ -149,7 +199,8 @@ def _tainted_kind(kind: Any) -> Any:
         found = kind.__getattribute__(self, name)
         if Run.current is None or name.startswith("__") or callable(found):
             return found
-        if isinstance(found, list | dict):
+        if isinstance(found, list | dict | int | str) and not isinstance(found, Unchanging):
+            # C reads numbers and texts in more ways than can be told.
             lose(name)
             return found
         return unknown(found)

@@ -271,6 +271,8 @@ def _ip_address(value: Any) -> Any:
 
 
 def _ip_network(value: Any, strict: bool = True) -> Any:
+    if isinstance(value, tuple):
+        return UNFOLLOWED
     address, prefix = split_prefix(value)
     made = _ip_address(address)
     if made is UNFOLLOWED:
@@ -286,6 +288,8 @@ def _ip_network(value: Any, strict: bool = True) -> Any:
 
 
 def _ip_interface(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return UNFOLLOWED
     address, prefix = split_prefix(value)
     made = _ip_address(address)
     if made is UNFOLLOWED:

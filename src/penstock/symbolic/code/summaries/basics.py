@@ -12,7 +12,6 @@ from penstock.symbolic.code import identity, lookups, membership, operands, subs
 from penstock.symbolic.code.subscripts import settled
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome
 from penstock.symbolic.code.summaries.addresses import number_of
-from penstock.symbolic.code.summaries.formatting import template
 from penstock.symbolic.run import lose
 from penstock.symbolic.terms import truth
 from penstock.symbolic.values.integers import Followed, SymBool, SymInt, boolean, integer, plain, term_of
@@ -241,7 +240,8 @@ FUNCTIONS: Final[Functions] = {
         subscripts.indexed(subject), key, value
     ),
     ("_operator", "delitem"): lambda subject, key: operator.delitem(subscripts.indexed(subject), key),
-    ("_operator", "mod"): lambda one, other: template(one) % other,
+    ("_operator", "mod"): lambda one, other: operands.left_of_mod(one) % other,
+    ("_operator", "concat"): functools.partial(operands.operated, operator.add),
     **{
         ("_operator", name): functools.partial(operands.operated, getattr(operator, name))
         for name in (

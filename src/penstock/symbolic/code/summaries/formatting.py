@@ -13,7 +13,6 @@ from string import Formatter
 from types import FunctionType
 from typing import Any, Final, cast
 
-from penstock.symbolic.code import operands
 from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome, addresses
 from penstock.symbolic.run import Run, lose
 from penstock.symbolic.values.escapes import Symbolic, Unfollowed
@@ -60,15 +59,9 @@ class _Interpolated:
         return formatted(self._value, spec)
 
 
-def template(operand: Any) -> Any:
-    """Return what a program is to use on the left of `%`."""
-    if Run.current is None:
-        return operand
-    if isinstance(operand, str):
-        return _Template(operand)
-    if isinstance(operand, bytes | bytearray) and not is_symbolic(operand):
-        return _BytesTemplate(operand)
-    return operands.operand(operand)
+def template(value: Any) -> Any:
+    """Return what is to stand for a text or bytes on the left of `%`."""
+    return _Template(value) if isinstance(value, str) else _BytesTemplate(value)
 
 
 class _Template:

@@ -15,7 +15,7 @@ import inspect
 import io
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import FunctionType, MethodType
 from typing import Any, Final
@@ -31,11 +31,18 @@ from penstock.symbolic.values.parts import bears, is_symbolic
 from penstock.symbolic.values.pieces import Piece
 from penstock.symbolic.values.strings import SymStr
 
-_PACKAGES: Final = ("os_ken.ofproto.", "penstock.openflow.", "logging.")
+_PACKAGES: Final = ("os_ken.ofproto.", "penstock.openflow.")
 """Packages all of whose functions and classes are such places."""
+
+_LOGGING: Final = frozenset(
+    {"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"}
+)
+"""The functions of `logging`, and the methods of its loggers, that write something down and do no more."""
 
 _PACKETS: Final = "os_ken.lib.packet."
 """Where os-ken writes packets as bytes: for a switch to send."""
+
+_PACKET: Final = f"{_PACKETS}packet"
 
 _FUNCTIONS: Final = frozenset(
     {
@@ -57,11 +64,11 @@ _FUNCTIONS: Final = frozenset(
 def is_sink(function: Any) -> bool:
     """Tell whether a function, a class or a method is a place where values may go."""
     if isinstance(function, MethodType):
-        if isinstance(function.__self__, logging.Logger | logging.LoggerAdapter):
-            return True
         function = function.__func__
     if isinstance(function, FunctionType | type):
         module = function.__module__
+        if module == logging.__name__:
+            return function.__name__ in _LOGGING
         if f"{module}.".startswith(_PACKAGES) or (module, function.__qualname__) in _FUNCTIONS:
             return True
         return function.__name__ == "serialize" and str(module).startswith(_PACKETS)
@@ -70,9 +77,9 @@ def is_sink(function: Any) -> bool:
 
 def _only_shows(stream: Any) -> bool:
     """Tell whether what is written goes to the terminal, where no program reads it."""
-    if not isinstance(stream, io.IOBase):
-        return False
-    return stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+    from penstock.controllers.osken.determinism import is_shown
+
+    return isinstance(stream, io.IOBase) and is_shown(stream)
 
 
 _SENDING: Final = ("Controller.install", "Controller.packet_out", "Controller.send", "Datapath.send_msg")
@@ -91,11 +98,26 @@ def makes_packet(function: Any) -> bool:
     return any(bears(value) for header in headers for value in getattr(header, "__dict__", {}).values())
 
 
+def headers_of(holder: Any) -> list[tuple[Any, dict[str, Any]]]:
+    """Return the headers of a packet that a program writes, each with what is in it."""
+    if type(holder).__module__ != _PACKET:
+        return []
+    return [(header, dict(vars(header))) for header in holder.protocols if hasattr(header, "__dict__")]
+
+
+def note_written(before: Iterable[tuple[Any, Mapping[str, Any]]]) -> None:
+    """Note that lengths and checksums depend on the inputs, which were written into headers since."""
+    for header, known in before:
+        for name, value in list(vars(header).items()):
+            if known.get(name, header) is not value:
+                setattr(header, name, unknown.unknown(value))
+
+
 def note_read_back(holder: Any) -> None:
     """Note that what an object now holds depends on the inputs, should the program look at it."""
     if holder is None:
         return
-    if type(holder).__module__ == "os_ken.lib.packet.packet":
+    if type(holder).__module__ == _PACKET:
         holder.data = unknown.unknown(holder.data)
     elif f"{type(holder).__module__}.".startswith(_MESSAGES):
         unknown.taint(holder)
@@ -103,12 +125,17 @@ def note_read_back(holder: Any) -> None:
 
 def is_read_back(function: Any, named: Mapping[str, Any]) -> bool:
     """Tell whether the program has a hand in what becomes of what it logs or prints."""
-    from penstock.controllers.osken.determinism import reaches_program
+    from penstock.controllers.osken.determinism import is_shown, reaches_program
 
     if function is print:
-        return named.get("file") is not None and not _only_shows(named["file"])
+        stream = named.get("file")
+        return not is_shown(sys.stdout if stream is None else stream)
     if isinstance(function, MethodType):
-        logger = getattr(function.__self__, "logger", function.__self__)
+        logger = function.__self__
+        while isinstance(logger, logging.LoggerAdapter):
+            if type(logger).process is not logging.LoggerAdapter.process:
+                return True
+            logger = logger.logger
         return isinstance(logger, logging.Logger) and reaches_program(logger)
     module = getattr(function, "__module__", None)
     return module == logging.__name__ and reaches_program(logging.getLogger())
