@@ -20,7 +20,7 @@ from penstock.reservation import Reservation
 from penstock.world.component import Message, Port, Step
 
 SHARE: Final = 0.05
-"""How many of a search's steps are made again, backwards and forwards; how fast the machine is plays no part."""
+"""How many of a search's steps are made again, backwards and forwards; whatever the machine's speed."""
 
 LEAST_STEPS: Final = 200
 """How many there are at least, so that small searches have all of their steps made again."""
