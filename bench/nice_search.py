@@ -54,8 +54,8 @@ def reductions_with(strategies: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def by_default(scenario: Scenario, *, seconds: float) -> Report:
-    """Check a scenario as it is, but not for longer than some seconds."""
-    return check(replace(scenario, search={**scenario.search, "seconds": seconds}))
+    """Check a scenario as it is, but not for longer than some seconds; what is found is not explained."""
+    return check(replace(scenario, search={**scenario.search, "seconds": seconds}), explained=False)
 
 
 def with_or_without(reduced: bool) -> str:

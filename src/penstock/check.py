@@ -8,12 +8,12 @@ so instead of pretending.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from penstock import afresh, stopping
 from penstock.assumptions import assumptions_of_search
@@ -108,9 +108,13 @@ def check(
     output: Path | None = None,
     progress: Progress | None = None,
     found: Found | None = None,
+    explained: bool = True,
 ) -> Report:
-    """Search every ordering of a scenario's events, within its limits and by its strategies."""
-    return _searched(scenario, scenario.plan(), output, progress, found)
+    """Search every ordering of a scenario's events, within its limits and by its strategies.
+
+    What is found is replayed, and then explained unless that is not wanted.
+    """
+    return _searched(scenario, scenario.plan(), output, progress, found, explained=explained)
 
 
 def walk(
@@ -137,6 +141,7 @@ def _searched(
     progress: Progress | None,
     found: Found | None,
     *,
+    explained: bool = True,
     walk: Mapping[str, int] | None = None,
     **details: int,
 ) -> Report:
@@ -147,7 +152,7 @@ def _searched(
     scenario = _bounded(scenario, plan)
     traces = TraceFolder(output)
     built = scenario.build()
-    way = _Way(plan, limits, progress, found, walk, until=until)
+    way = _Way(plan, limits, progress, found, walk, until=until, explained=explained)
     try:
         for times in count(1):
             try:
@@ -174,8 +179,11 @@ def _searched_once(
             break
     if not outcome.violations and _may_go_on(outcome):
         outcome, means, cells = _with_pings(scenario, built, way, traces, (outcome, means, cells))
-    _look_again(scenario, built, cells, outcome, way)
-    return _report(scenario, built, outcome, traces, means, way, **details)
+    retaken = _retaken(scenario, built, outcome)
+    if not retaken or not all(run.is_certain for run in retaken):
+        watched.begin(built.network.components, way.times)
+        _look_again(scenario, built, cells, outcome, way)
+    return _report(scenario, built, outcome, retaken, traces, means, way, **details)
 
 
 def _with_pings(
@@ -242,7 +250,8 @@ def _search_of(
         outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
-        _report(scenario, built, search.finish(Bound("a fault")), traces, means, way)
+        outcome = search.finish(Bound("a fault"))
+        _report(scenario, built, outcome, _retaken(scenario, built, outcome), traces, means, way)
         raise
     plan.conclude(outcome, guide)
     circumstances = replace(circumstances, in_order=in_order)
@@ -321,6 +330,8 @@ class _Way:
     """Which search it is, if others found that more had to be saved of the program."""
     until: float | None = None
     """When all has to be done."""
+    explained: bool = True
+    """Whether what is found is to be explained."""
 
     @property
     def seconds_left(self) -> float:
@@ -397,6 +408,7 @@ def _report(
     scenario: Scenario,
     built: Built,
     outcome: Outcome,
+    retaken: Sequence[_Retaken],
     traces: TraceFolder,
     means: _Means,
     way: _Way,
@@ -406,14 +418,12 @@ def _report(
         outcome.remarks += built.discovery.sentences()
     report = Report(scenario, outcome, needs={made.name: made.needs for made in built.properties})
     report.assumptions = assumptions_of_search(built)
-    for violation in outcome.violations:
-        records, confirmed = retake(built, violation)
-        if confirmed:
-            outcome.reservations += afresh.reservations_about(scenario, built, records)
-        else:
-            outcome.reservations += watched.reservations(built.network.components)
-        confirmed = confirmed and not outcome.reservations
-        found = Finding(violation.property, violation.message, records, confirmed)
+    for run in retaken:
+        if not run.is_certain:
+            outcome.reservations += run.doubts or watched.reservations(built.network.components)
+    for run in retaken:
+        confirmed = run.is_certain or (run.comes_again and not outcome.reservations)
+        found = Finding(run.violation.property, run.violation.message, run.records, confirmed)
         (report.findings if confirmed else report.unconfirmed).append(found)
     _conclude(report, built)
     report.next_steps = _next_steps(report, built, means)
@@ -422,8 +432,9 @@ def _report(
     report.unwritten = traces.unwritten
     if way.found is not None and report.findings:
         way.found(report)
-    _explain(report, built, min(MOST_SECONDS, max(way.seconds_left, _EXPLAINING_S)))
-    _write(report, traces, header)
+    if way.explained:
+        _explain(report, built, min(MOST_SECONDS, max(way.seconds_left, _EXPLAINING_S)))
+        _write(report, traces, header)
     if not report.findings:
         name = covered_name(scenario.name)
         report.covered = traces.write(name, scenario.table(), scenario.folder, (), **header)
@@ -516,6 +527,33 @@ def _coverage(report: Report, built: Built, means: _Means) -> dict[str, Any]:
         first_only=not scenario.limits().all_violations,
     )
     return {COVERAGE: {**found, "next_steps": list(map(str, steps))}}
+
+
+class _Retaken(NamedTuple):
+    """A violation, its run taken again, and what speaks against it."""
+
+    violation: Violation
+    records: tuple[Record, ...]
+    comes_again: bool
+    doubts: tuple[Reservation, ...]
+    anew: bool
+    """Whether the program, loaded anew, was asked too."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether a program that has never run before does the same: no other run has a part in it."""
+        return self.comes_again and self.anew and not self.doubts
+
+
+def _retaken(scenario: Scenario, built: Built, outcome: Outcome) -> list[_Retaken]:
+    """Take the runs of all violations again."""
+    found = []
+    for violation in outcome.violations:
+        records, comes_again = retake(built, violation)
+        anew = comes_again and afresh.can_be_asked(scenario, built, records)
+        doubts = afresh.reservations_about(scenario, built, records) if anew else ()
+        found.append(_Retaken(violation, records, comes_again, tuple(doubts), anew))
+    return found
 
 
 def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool]:
