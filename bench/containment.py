@@ -45,20 +45,20 @@ CASES: Final = (
 
 def figures_of(case: Case, *, contained: bool) -> Any:
     """Do some work here, or have a worker do it."""
-    from penstock.scenario import load_scenario
+    from penstock._scenario.scenario import load_scenario
 
     if case.kind == "spin":
         return _spin(case.name, contained=contained)
     path = EXAMPLES / f"{case.name}.toml"
     if case.kind == "check":
-        from penstock import check
-        from penstock.worker import engines
+        from penstock._check import check
+        from penstock._worker import engines
 
         search = engines.check if contained else check.check
         outcome = search(load_scenario(path)).outcome
         return [outcome.states, outcome.transitions, len(outcome.violations)]
-    from penstock.verify import proof
-    from penstock.worker import engines
+    from penstock._verify import proof
+    from penstock._worker import engines
 
     found = (engines.prove if contained else proof.prove)(load_scenario(path))
     return [found.states, found.transitions, found.result]
@@ -66,7 +66,7 @@ def figures_of(case: Case, *, contained: bool) -> Any:
 
 def _spin(name: str, *, contained: bool) -> Any:
     from bench import spin
-    from penstock.worker.supervision import supervise
+    from penstock._worker.supervision import supervise
 
     def job(_tell: Callable[[object], None]) -> Any:
         found = spin.penstock(PINGS, spin.native if name == "native" else spin.ryu)

@@ -10,7 +10,7 @@ STS's Fig. 6.2 ("Troubleshooting …", section 6.0.17), which went up to 2,464 s
 POX; the paper prints its times only as a curve, so there are none to set beside ours.
 
 `asyncio` is `bench.fattree_controller`, which costs little, so that the time is mostly ours; `osken` is
-`bench.fattree_app` under `penstock.controllers.launch`, whose two threads per switch cost more than all
+`bench.fattree_app` under `penstock.launch`, whose two threads per switch cost more than all
 that is done here.  Both do the same.  The `live` stage is that of `penstock fuzz`, trace and all; the `plain`
 one drives the model and its sessions by itself.
 
@@ -35,8 +35,8 @@ from typing import Any, Final
 
 from bench.fattree_trees import COMMANDS, STAGES
 from bench.separately import separately
-from penstock.controllers.tcp.ports import free_port
-from penstock.controllers.tcp.supervisor import descendants
+from penstock._controllers.tcp.ports import free_port
+from penstock._controllers.tcp.supervisor import descendants
 from penstock.errors import PenstockError
 
 SIZES: Final = (4, 8, 16, 28, 36, 44, 46)

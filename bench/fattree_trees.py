@@ -15,28 +15,28 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from penstock.controllers.tcp.process import ControllerProcess, Program
-from penstock.controllers.tcp.remote import RemoteController
-from penstock.controllers.tcp.session import ControlSession, Patience, connect
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.live import LiveStage
-from penstock.fuzz.recorder import Recorder
+from penstock._controllers.tcp.process import ControllerProcess, Program
+from penstock._controllers.tcp.remote import RemoteController
+from penstock._controllers.tcp.session import ControlSession, Patience, connect
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.live import LiveStage
+from penstock._fuzz.recorder import Recorder
+from penstock._scenario.scenario import scenario_of
+from penstock._trace.trace import TraceWriter
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint
+from penstock._world.faults import Faults
+from penstock._world.signals import FABRIC
+from penstock._world.topology import Topology, topology
+from penstock._world.transition import INJECT, Record
+from penstock._world.world import World
 from penstock.openflow.messages import V13, BarrierReply, OpenFlowMessage, PortStatus
-from penstock.scenario import scenario_of
-from penstock.trace import TraceWriter
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint
-from penstock.world.faults import Faults
-from penstock.world.signals import FABRIC
-from penstock.world.topology import Topology, topology
-from penstock.world.transition import INJECT, Record
-from penstock.world.world import World
 
 ROOT: Final = Path(__file__).parents[1]
 COMMANDS: Final = {
     "asyncio": (sys.executable, "-m", "bench.fattree_controller", "--port", "{port}"),
     "osken": (
-        *(sys.executable, "-m", "penstock.controllers.launch", "bench/fattree_app.py", "--port", "{port}"),
+        *(sys.executable, "-m", "penstock.launch", "bench/fattree_app.py", "--port", "{port}"),
         *("--default-log-level", "30"),
     ),
 }

@@ -17,12 +17,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from penstock._world.frame import Frame
+from penstock._world.switch import PortSpec, Switch, SwitchOptions
+from penstock._world.switch.budgets import MOST_ENTRIES
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import V13, Error, FlowCommand, FlowMod
-from penstock.world.frame import Frame
-from penstock.world.switch import PortSpec, Switch, SwitchOptions
-from penstock.world.switch.budgets import MOST_ENTRIES
 
 PORTS: Final = (1, 2, 3)
 PRIORITIES: Final = 100

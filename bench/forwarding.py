@@ -28,16 +28,16 @@ from collections import deque
 from random import Random
 from typing import Any, NamedTuple
 
+from penstock._forwarding.invariants import AllPairsReachability, LoopFreedom, NoBlackHoles
+from penstock._forwarding.model import ForwardingModel, HostPort
+from penstock._world.component import Endpoint
+from penstock._world.hosts.host import Address
+from penstock._world.switch import FlowEntry, PortSpec, Switch
+from penstock._world.switch.turn import Chassis
 from penstock.errors import PenstockError
-from penstock.forwarding.invariants import AllPairsReachability, LoopFreedom, NoBlackHoles
-from penstock.forwarding.model import ForwardingModel, HostPort
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PortNo
-from penstock.world.component import Endpoint
-from penstock.world.hosts.host import Address
-from penstock.world.switch import FlowEntry, PortSpec, Switch
-from penstock.world.switch.turn import Chassis
 
 SIZES = (100, 1_000, 10_000, 100_000)
 SWITCHES = 8

@@ -26,10 +26,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from penstock._fuzz.fuzzing import fuzz
+from penstock._fuzz.profiles import PROFILES
+from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import fuzz
-from penstock.fuzz.profiles import PROFILES
-from penstock.scenario import Scenario
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LOOP = 2_000_000

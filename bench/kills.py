@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.hostile.attack import Attack, Done, attempt_and_tell, demand, penstock
-from penstock.controllers.tcp.ports import free_port
+from penstock._controllers.tcp.ports import free_port
 
 KIND: Final = "kill -9"
 EXAMPLES: Final = Path(__file__).parents[1] / "examples"
@@ -43,7 +43,7 @@ _LIVE: Final = """\
 topology = "ring,3"
 
 [controller]
-cmd = "{python} -m penstock.controllers.launch ryu.app.simple_switch_13 --port {{port}}"
+cmd = "{python} -m penstock.launch ryu.app.simple_switch_13 --port {{port}}"
 port = {port}
 
 [fuzz]

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.mutated_sessions import memory_mb
-from penstock.controllers.tcp.ports import free_port
-from penstock.fuzz.fuzzing import Fuzzing, fuzz
-from penstock.fuzz.invariants import invariants_of
-from penstock.scenario import scenario_of
+from penstock._controllers.tcp.ports import free_port
+from penstock._fuzz.fuzzing import Fuzzing, fuzz
+from penstock._fuzz.invariants import invariants_of
+from penstock._scenario.scenario import scenario_of
 
 APP: Final = "ryu.app.simple_switch_13"
 MOST_GROWTH: Final = 1.3
@@ -86,7 +86,7 @@ def in_process(inputs: int) -> dict[str, Any]:
 
 def live(minutes: float) -> dict[str, Any]:
     """Return a run with a process."""
-    command = [sys.executable, "-m", "penstock.controllers.launch", APP, "--port", "{port}"]
+    command = [sys.executable, "-m", "penstock.launch", APP, "--port", "{port}"]
     fuzzed = {"events": None, "seconds": minutes * 60, "interval_ms": 1000}
     table = {"controller": {"cmd": command, "port": free_port()}, "fuzz": fuzzed}
     return run(table, whole=minutes * 60 * 0.95, by_inputs=False)

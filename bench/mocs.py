@@ -26,21 +26,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.separately import separately
-from penstock.building import joined
-from penstock.controllers.native import Controller, NativeController
-from penstock.explore.search import peak_rss_mb
-from penstock.loading import load_object
+from penstock._base.loading import load_object
+from penstock._controllers.native import Controller, NativeController
+from penstock._engine.building import joined
+from penstock._explore.search import peak_rss_mb
+from penstock._properties.base import Property
+from penstock._verify.invariants import NeverDropped, NeverReceives, NoLoops, NotDroppedOnceConfirmed
+from penstock._verify.lifting import Lifting, Model, Traffic, lift
+from penstock._verify.options import Method
+from penstock._verify.verification import verify
+from penstock._world.assembly import build_network
+from penstock._world.frame import Frame
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import HostNode, Topology, TopologyBuilder
 from penstock.openflow.messages import V10
-from penstock.properties.base import Property
-from penstock.verify.invariants import NeverDropped, NeverReceives, NoLoops, NotDroppedOnceConfirmed
-from penstock.verify.lifting import Lifting, Model, Traffic, lift
-from penstock.verify.options import Method
-from penstock.verify.verification import verify
-from penstock.world.assembly import build_network
-from penstock.world.frame import Frame
-from penstock.world.packet import TCP, Ethernet, IPv4, TcpFlags, tcp_segment, udp_datagram
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import HostNode, Topology, TopologyBuilder
+from penstock.packet import TCP, Ethernet, IPv4, TcpFlags, tcp_segment, udp_datagram
 
 PROGRAMS: Final = Path(__file__).parents[1] / "examples" / "mocs"
 SSH, WEB, CLIENT = 22, 80, 1024

@@ -23,13 +23,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from penstock.controllers.tcp.ports import free_port
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.live import LiveStage
-from penstock.minimize.virtual_replay import SilentRecorder
+from penstock._controllers.tcp.ports import free_port
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.live import LiveStage
+from penstock._minimize.virtual_replay import SilentRecorder
+from penstock._scenario.scenario import scenario_of
 from penstock.openflow.messages import V10, V13
-from penstock.scenario import scenario_of
 
 ROOT: Final = Path(__file__).parents[1]
 MOST_GROWTH: Final = 1.5

@@ -15,10 +15,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from penstock.explore.cells import Cells
-from penstock.world.component import Endpoint, Port, Send, Step
-from penstock.world.fabric import Fabric, Wire
-from penstock.world.network import Network
+from penstock._explore.cells import Cells
+from penstock._world.component import Endpoint, Port, Send, Step
+from penstock._world.fabric import Fabric, Wire
+from penstock._world.network import Network
 
 FLOOD = -1
 

@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from penstock.check import Report, check
+from penstock._check.check import Report, check
+from penstock._explore.reductions import ALWAYS, NONE, REDUCTIONS
+from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
-from penstock.explore.reductions import ALWAYS, NONE, REDUCTIONS
-from penstock.scenario import Scenario
 
 EXAMPLES: Final = Path(__file__).parents[1] / "examples" / "nice"
 

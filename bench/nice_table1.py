@@ -17,8 +17,8 @@ from typing import Any
 
 from bench import nice_model, ping_experiment
 from bench.separately import separately
-from penstock.explore.depth_first import depth_first
-from penstock.explore.search import Bounds, Search
+from penstock._explore.depth_first import depth_first
+from penstock._explore.search import Bounds, Search
 
 PAPER = {
     2: {"transitions": 530, "states": 315, "time": "1.1 s"},

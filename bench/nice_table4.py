@@ -29,9 +29,9 @@ from bench.nice_search import (
     searched,
     with_or_without,
 )
-from penstock.check import Report
+from penstock._check.check import Report
+from penstock._scenario.scenario import load_scenario
 from penstock.errors import PenstockError
-from penstock.scenario import load_scenario
 
 NAME: Final = "nice_table4"
 MOST_SECONDS: Final = 10.0

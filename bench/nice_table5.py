@@ -32,9 +32,9 @@ from bench.nice_search import (
 )
 from bench.ping_experiment import Pinger, Ponger
 from bench.separately import separately
+from penstock._properties.base import Property
+from penstock._scenario.scenario import Scenario, load_scenario
 from penstock.errors import PenstockError
-from penstock.properties.base import Property
-from penstock.scenario import Scenario, load_scenario
 
 NAME: Final = "nice_table5"
 PINGS: Final = 4

@@ -38,17 +38,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from bench.nice_search import Rows, options_of, publish
-from penstock.controllers.tcp import ports
+from penstock._controllers.tcp import ports
+from penstock._fuzz.fuzzing import Fuzzing, fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.invariants import invariants_of
+from penstock._minimize.crew import Crew, DaskCrew, LocalCrew
+from penstock._minimize.ddmin import Minimal, minimise
+from penstock._minimize.parallel import Work, minimise_in_parallel
+from penstock._minimize.waiting import Waiting
+from penstock._minimize.worker import Origin
+from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import Fuzzing, fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.invariants import invariants_of
-from penstock.minimize.crew import Crew, DaskCrew, LocalCrew
-from penstock.minimize.ddmin import Minimal, minimise
-from penstock.minimize.parallel import Work, minimise_in_parallel
-from penstock.minimize.waiting import Waiting
-from penstock.minimize.worker import Origin
-from penstock.scenario import Scenario
 
 NAME: Final = "parallel_minimize"
 LEAST_RATIO: Final = 1.6
@@ -83,7 +83,7 @@ class Row:
 
 def scenario() -> Scenario:
     """Return a network under a controller that leaks."""
-    words = [sys.executable, "-m", "penstock.controllers.launch", str(APP), "--port", "{port}"]
+    words = [sys.executable, "-m", "penstock.launch", str(APP), "--port", "{port}"]
     return Scenario(
         name=NAME,
         topology="linear,4",

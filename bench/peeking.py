@@ -25,12 +25,12 @@ from typing import Final
 
 from bench import parallel_minimize, sts_cases
 from bench.nice_search import Rows, options_of, publish
+from penstock._minimize.ddmin import minimise
+from penstock._minimize.live_peek import LivePeekingReproducer
+from penstock._minimize.reproducers import reproducer_of
+from penstock._minimize.script import load_script
+from penstock._minimize.waiting import Waiting
 from penstock.errors import PenstockError
-from penstock.minimize.ddmin import minimise
-from penstock.minimize.live_peek import LivePeekingReproducer
-from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.script import load_script
-from penstock.minimize.waiting import Waiting
 
 NAME: Final = "peeking"
 LIVE: Final = "leak, a real process"

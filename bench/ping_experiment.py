@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from penstock.controllers.native import FLOOD, Controller, NativeController
-from penstock.explore.cells import Cells
+from penstock._controllers.native import FLOOD, Controller, NativeController
+from penstock._explore.cells import Cells
+from penstock._world.assembly import build_network
+from penstock._world.component import Component
+from penstock._world.hosts import Host, Turn
+from penstock._world.network import GlobalState, Network
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import topology
+from penstock._world.transition import DELIVER
+from penstock._world.world import World
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import V13, PacketIn, PortNo
-from penstock.world.assembly import build_network
-from penstock.world.component import Component
-from penstock.world.hosts import Host, Turn
-from penstock.world.network import GlobalState, Network
-from penstock.world.packet import Ethernet, ethernet, parse
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import topology
-from penstock.world.transition import DELIVER
-from penstock.world.world import World
+from penstock.packet import Ethernet, ethernet, parse
 
 ETHERTYPE = 0x1234
 SWITCHES = ("s1", "s2")

@@ -31,13 +31,13 @@ from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
-from penstock.consent import consent_to
+from penstock._fuzz.fuzzing import fuzz
+from penstock._minimize.script import trace_file
+from penstock._report.document import report_on
+from penstock._report.page import render
+from penstock._scenario.scenario import Scenario
+from penstock._trace.consent import consent_to
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import fuzz
-from penstock.minimize.script import trace_file
-from penstock.report.document import report_on
-from penstock.report.page import render
-from penstock.scenario import Scenario
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ROUNDS = 3

@@ -23,9 +23,9 @@ from typing import Any
 
 from bench import ping_experiment
 from bench.separately import separately
-from penstock.explore.depth_first import depth_first
-from penstock.explore.search import Bounds, Search
-from penstock.world.component import Component
+from penstock._explore.depth_first import depth_first
+from penstock._explore.search import Bounds, Search
+from penstock._world.component import Component
 
 MODEL = Path(__file__).with_name("ping.pml")
 LEAST_SHARE = 0.25
@@ -59,7 +59,7 @@ def native() -> Component:
 
 def ryu() -> Component:
     """Return Ryu's own learning switch, unmodified."""
-    from penstock.controllers.osken.binding import OsKenController
+    from penstock._controllers.osken.binding import OsKenController
 
     return OsKenController(("ryu.app.simple_switch_13",), {"s1": 1, "s2": 2})
 

@@ -32,16 +32,16 @@ from typing import Any, Final
 
 from bench.nice_search import Rows, options_of, publish
 from bench.separately import separately
+from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz, with_options
+from penstock._fuzz.inputs import Check, Wait
+from penstock._fuzz.invariants import invariants_of
+from penstock._fuzz.summary import lasting
+from penstock._minimize.confirming import is_confirmed
+from penstock._minimize.ddmin import Minimal, minimise
+from penstock._minimize.reproducers import reproducer_of
+from penstock._minimize.script import Script, load_script
+from penstock._scenario.scenario import Scenario, load_scenario
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz, with_options
-from penstock.fuzz.inputs import Check, Wait
-from penstock.fuzz.invariants import invariants_of
-from penstock.fuzz.summary import lasting
-from penstock.minimize.confirming import is_confirmed
-from penstock.minimize.ddmin import Minimal, minimise
-from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.script import Script, load_script
-from penstock.scenario import Scenario, load_scenario
 
 NAME: Final = "sts_cases"
 EXAMPLES: Final = Path(__file__).parents[1] / "examples" / "sts"
@@ -141,7 +141,7 @@ def live_scenario(case: str, first_port: int = 16653) -> Scenario:
     def launched(number: int, table: Mapping[str, Any]) -> dict[str, Any]:
         options = [word for key, value in _options(table).items() for word in (f"--{key}", str(value))]
         apps = [str(app).partition(":")[0] for app in table["apps"]]
-        words = [sys.executable, "-m", "penstock.controllers.launch", "--end-on-error", *apps, *options]
+        words = [sys.executable, "-m", "penstock.launch", "--end-on-error", *apps, *options]
         return {"cmd": f"{shlex.join(words)} --port {{port}}", "port": first_port + number}
 
     scenario = _with_controllers(scenario_of(case), launched)

@@ -25,12 +25,12 @@ from typing import Any, Final, Self
 from bench import sts_dice
 from bench.nice_search import Rows, options_of, publish
 from bench.sts_cases import fuzzed
+from penstock._minimize.ddmin import NotReproducedError, minimise
+from penstock._minimize.reproducing import Attempt, chance_of_missing
+from penstock._minimize.script import Cue, Script, load_script
+from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
-from penstock.minimize.ddmin import NotReproducedError, minimise
-from penstock.minimize.reproducing import Attempt, chance_of_missing
-from penstock.minimize.script import Cue, Script, load_script
-from penstock.minimize.virtual_replay import VirtualReproducer
-from penstock.scenario import Scenario
 
 NAME: Final = "sts_retries"
 PAPER: Final = {1: 65, 2: 20, 3: 15, 4: 12, 5: 9, 6: 9, 7: 9, 8: 6, 9: 6, 10: 6}

@@ -25,12 +25,12 @@ from bench.symbolic_coverage import Branch, Taken, watched
 from bench.symbolic_random import handled_within
 from bench.symbolic_reach import OUT_OF_REACH, out_of_reach, unknown, wrong
 from bench.symbolic_search import compare
-from penstock.controllers.reactions import Reaction
+from penstock._concolic.packets.frames import FrameSpace
+from penstock._concolic.packets.inputs import PacketQuestion
+from penstock._concolic.paths import Exploration, explore
+from penstock._concolic.solving.solver import Solver
+from penstock._controllers.reactions import Reaction
 from penstock.errors import PenstockError
-from penstock.symbolic.packets.frames import FrameSpace
-from penstock.symbolic.packets.inputs import PacketQuestion
-from penstock.symbolic.paths import Exploration, explore
-from penstock.symbolic.solving.solver import Solver
 
 KNOWN_MACS = (0, 2, 5, 10)
 MOST_SECONDS = 1.5

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from penstock._concolic.packets.domain import Addresses
+from penstock._concolic.packets.frames import FrameSpace
+from penstock._controllers.osken.binding import OsKenController
+from penstock._scenario.scenario import Scenario
+from penstock._world.topology import topology
 from penstock.addresses import ipv4
-from penstock.controllers.osken.binding import OsKenController
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, PacketIn
-from penstock.scenario import Scenario
-from penstock.symbolic.packets.domain import Addresses
-from penstock.symbolic.packets.frames import FrameSpace
-from penstock.world.packet import ethernet
-from penstock.world.topology import topology
+from penstock.packet import ethernet
 
 UNASSIGNED_TYPE = 0x88B5
 BUFFER = 1

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from bench.symbolic_apps import App, Delivery, History, Station
-from penstock.symbolic.solving.compiled import Evaluator
-from penstock.symbolic.space import Inputs, Space
+from penstock._concolic.solving.compiled import Evaluator
+from penstock._concolic.space import Inputs, Space
 
 
 def random_histories(app: App, befores: Sequence[History], seed: int) -> Iterator[History]:

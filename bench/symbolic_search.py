@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 from bench.separately import separately
 from bench.symbolic_apps import LEARNING
-from penstock.building import Built, joined
-from penstock.controllers.osken.binding import OsKenController
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Search
-from penstock.scenario import Scenario
-from penstock.world.component import Component
-from penstock.world.hosts import CuriousHost
-from penstock.world.hosts.curious import PacketSource
-from penstock.world.topology import topology
+from penstock._controllers.osken.binding import OsKenController
+from penstock._engine.building import Built, joined
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Search
+from penstock._scenario.scenario import Scenario
+from penstock._world.component import Component
+from penstock._world.hosts import CuriousHost
+from penstock._world.hosts.curious import PacketSource
+from penstock._world.topology import topology
 
 APPS = (f"ryu.app.{LEARNING}",)
 CONTROLLER = "c0"

@@ -20,18 +20,18 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from penstock.controllers.static import StaticController
+from penstock._controllers.static import StaticController
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint, Port, Send, Step
+from penstock._world.fabric import Fabric, Wire
+from penstock._world.frame import Frame
+from penstock._world.hosts import host
+from penstock._world.network import Network
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import Topology, topology
+from penstock._world.world import World
 from penstock.errors import PenstockError
 from penstock.openflow.messages import V10, V13
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint, Port, Send, Step
-from penstock.world.fabric import Fabric, Wire
-from penstock.world.frame import Frame
-from penstock.world.hosts import host
-from penstock.world.network import Network
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import Topology, topology
-from penstock.world.world import World
 
 VERSIONS = {"1.0": V10, "1.3": V13}
 RELAYED = 200_000

@@ -20,26 +20,30 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import click
 
-from penstock import api, pytest_plugin, results, scenario
-from penstock import fields as keywords
-from penstock.building import Apps, MininetFile, NativeProgram
-from penstock.cli.main import commands
+import penstock
+from penstock import _api as api
+from penstock import _api_fields as keywords
+from penstock import _results as results
+from penstock import pytest_plugin
+from penstock._base.typed import Checked, described, hints_of
+from penstock._cli.main import commands
+from penstock._engine.building import Apps, MininetFile, NativeProgram
+from penstock._engine.next_steps import Suggestion
+from penstock._explore.strategies.plan import STRATEGIES
+from penstock._fuzz.options import Command, FuzzOptions
+from penstock._fuzz.profiles import PROFILES
+from penstock._properties import base, functions
+from penstock._properties.registry import PROPERTIES
+from penstock._scenario import scenario
+from penstock._scenario.scenario import Limits, Scenario
+from penstock._symbolic.discovery import SymbolicOptions
+from penstock._verify.options import VerifyOptions
+from penstock._world.fabric import Mobility
+from penstock._world.faults import Faults
+from penstock._world.hosts import KINDS
+from penstock._world.hosts.host import GIVEN
+from penstock._world.switch import SwitchOptions
 from penstock.errors import PenstockError
-from penstock.explore.strategies.plan import STRATEGIES
-from penstock.fuzz.options import Command, FuzzOptions
-from penstock.fuzz.profiles import PROFILES
-from penstock.next_steps import Suggestion
-from penstock.properties import base, functions
-from penstock.properties.registry import PROPERTIES
-from penstock.scenario import Limits, Scenario
-from penstock.symbolic.discovery import SymbolicOptions
-from penstock.typed import Checked, described, hints_of
-from penstock.verify.options import VerifyOptions
-from penstock.world.fabric import Mobility
-from penstock.world.faults import Faults
-from penstock.world.hosts import KINDS
-from penstock.world.hosts.host import GIVEN
-from penstock.world.switch import SwitchOptions
 
 FOLDER: Final = Path(__file__).parent / "reference"
 _MADE: Final = "<!-- Made by docs/reference_from_code.py: change the code, and run that. -->"
@@ -308,7 +312,7 @@ def _properties() -> Iterator[str]:
 def _api() -> Iterator[str]:
     yield "# Python"
     yield ""
-    yield from markdown_of(api)
+    yield from markdown_of(penstock)
     for function in (api.check, api.verify, api.fuzz, api.replay, api.minimize):
         yield from _callable(function, "##")
     kinds = (results.Result, results.Violation, results.Minimised, Suggestion, results.Broken, PenstockError)

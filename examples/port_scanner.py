@@ -10,13 +10,8 @@ the base class's business.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from penstock.controllers.static import StaticController
-from penstock.world.assembly import build_network
-from penstock.world.component import Event
-from penstock.world.hosts import ASK, Host, Turn, host
-from penstock.world.packet import TCP, Ethernet, TcpFlags, tcp_segment
-from penstock.world.topology import topology
-from penstock.world.world import World
+from penstock import ASK, Event, Host, StaticController, Turn, World, build_network, host, topology
+from penstock.packet import TCP, Ethernet, TcpFlags, tcp_segment
 
 SCANNER_PORT = 50000
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from little_components import Repeater
+from penstock._world.component import Endpoint, Event
+from penstock._world.fabric import Fabric, Wire
+from penstock._world.faults import Faults
+from penstock._world.hosts import Address, Host, HostMaker
+from penstock._world.network import Network
+from penstock._world.transition import Record
+from penstock._world.world import World
 from penstock.addresses import ipv4, mac
-from penstock.world.component import Endpoint, Event
-from penstock.world.fabric import Fabric, Wire
-from penstock.world.faults import Faults
-from penstock.world.hosts import Address, Host, HostMaker
-from penstock.world.network import Network
-from penstock.world.packet import ARP, ICMP, TCP, UDP, parse
-from penstock.world.transition import Record
-from penstock.world.world import World
+from penstock.packet import ARP, ICMP, TCP, UDP, parse
 
 DIRECTORY = {
     name: Address(name, mac(f"00:00:00:00:00:0{n}"), ipv4(f"10.0.0.{n}"))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.world.component import Endpoint, Event, Port, Send, Step
-from penstock.world.fabric import Fabric, Wire
-from penstock.world.faults import NO_FAULTS, Faults
-from penstock.world.network import Network
-from penstock.world.signals import FABRIC
+from penstock._world.component import Endpoint, Event, Port, Send, Step
+from penstock._world.fabric import Fabric, Wire
+from penstock._world.faults import NO_FAULTS, Faults
+from penstock._world.network import Network
+from penstock._world.signals import FABRIC
 
 
 @dataclass(frozen=True, slots=True)

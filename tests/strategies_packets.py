@@ -24,7 +24,7 @@ from penstock.openflow.fields import (
     IP_TCP,
     IP_UDP,
 )
-from penstock.world.packet import (
+from penstock.packet import (
     ARP,
     ECHO_REPLY,
     ECHO_REPLY_V6,

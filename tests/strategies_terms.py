@@ -4,9 +4,9 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from penstock.symbolic import terms
-from penstock.symbolic.space import Space, Variable
-from penstock.symbolic.terms import Term
+from penstock._concolic import terms
+from penstock._concolic.space import Space, Variable
+from penstock._concolic.terms import Term
 
 VARIABLES = (Variable("a", 4, (9, 2)), Variable("b", 4, (0, 15)), Variable("c", 3, (5,)))
 SPACE = Space(VARIABLES)

@@ -11,8 +11,8 @@ from textwrap import dedent
 
 import pytest
 
-from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.process import Program
+from penstock._controllers.tcp import ports
+from penstock._controllers.tcp.process import Program
 
 LIMIT_S = 10.0
 
@@ -65,7 +65,7 @@ async def until(condition: Callable[[], object], what: str) -> None:
 
 def children() -> set[int]:
     """Return the processes that come from this one and still run."""
-    from penstock.controllers.tcp.supervisor import descendants
+    from penstock._controllers.tcp.supervisor import descendants
 
     return {process for process in descendants(os.getpid()) if is_alive(process)}
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.soundness.programs import Lines, app, scenario
 
-from penstock.check import Report, check
+from penstock._check.check import Report, check
+from penstock._scenario.scenario import Scenario, scenario_of
+from penstock._verify.proof import prove
 from penstock.errors import PenstockError
-from penstock.scenario import Scenario, scenario_of
-from penstock.verify.proof import prove
 
 _COUNTED = """\
 class Kind: pass
@@ -59,7 +59,7 @@ def test_a_program_that_cannot_be_loaded_a_second_time_is_not_confirmed(
     def refuse(_scenario: Scenario) -> None:
         raise PenstockError("There are too many open files.")
 
-    monkeypatch.setattr("penstock.afresh._program", refuse)
+    monkeypatch.setattr("penstock._engine.fresh_program._program", refuse)
     report = checked(tmp_path, Lines(body='raise RuntimeError("the bug")'))
     assert report.findings == [] and report.verdict.result == "bounded"
     assert any(

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from penstock.api import Broken, PenstockError, Scenario, check, fuzz, minimize, replay, verify
-from penstock.fields import CheckFields, FuzzFields, ScenarioFields, VerifyFields
-from penstock.fuzz.options import FuzzOptions
-from penstock.results import MOST_LINES, Result, Violation, nearest
-from penstock.scenario import Limits
-from penstock.verify.options import VerifyOptions
+from penstock._api import Broken, PenstockError, Scenario, check, fuzz, minimize, replay, verify
+from penstock._api_fields import CheckFields, FuzzFields, ScenarioFields, VerifyFields
+from penstock._fuzz.options import FuzzOptions
+from penstock._results import MOST_LINES, Result, Violation, nearest
+from penstock._scenario.scenario import Limits
+from penstock._verify.options import VerifyOptions
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FORGETFUL = EXAMPLES / "nice" / "bug_04.toml"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.assumptions import assumptions_of_search
-from penstock.scenario import Scenario
+from penstock._engine.assumptions import assumptions_of_search
+from penstock._scenario.scenario import Scenario
 
 HUB = Path(__file__).parents[1] / "examples" / "controllers"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock
-from penstock.clean_text import file_name, json_text, on_one_line, visible, visible_within
+from penstock._base.clean_text import file_name, json_text, on_one_line, visible, visible_within
 
 ANY = st.text(st.characters(exclude_categories=())) | st.text(
     st.sampled_from("ab \n\t\r\x00\x07\x1b[]m\x7f\x9b\x85\u200b\u202e\u2066\u2028\u2029\ufeff\ud800\u3164")
@@ -86,11 +86,11 @@ def test_all_texts_of_plain_data_are_cleaned(value: object) -> None:
 
 SOURCES = Path(penstock.__file__).parent
 ELSEWHERE = {
-    "cli/terminal.py": "it is the place",
-    "controllers/tcp/supervisor.py": "a controller's own process, whose output goes into its log",
-    "controllers/launch.py": "a controller's own process, whose output goes into its log",
-    "worker/containment.py": "a pipe to the process that awaits a worker's end",
-    "worker/crossing.py": "a pipe to the process that awaits what a worker tells",
+    "_base/terminal.py": "it is the place",
+    "_controllers/tcp/supervisor.py": "a controller's own process, whose output goes into its log",
+    "launch.py": "a controller's own process, whose output goes into its log",
+    "_worker/containment.py": "a pipe to the process that awaits a worker's end",
+    "_worker/crossing.py": "a pipe to the process that awaits what a worker tells",
 }
 """The modules that may write to a descriptor by themselves, each with the reason."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.code_files import describe_code, digest_code
+from penstock._base.code_files import describe_code, digest_code
 
 
 def written(folder: Path, files: Mapping[str, str]) -> Path:

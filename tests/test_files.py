@@ -13,8 +13,7 @@ import pytest
 
 import penstock
 from disk_lab import file_limit, fill, small_disk
-from penstock.errors import PenstockError
-from penstock.files import (
+from penstock._base.files import (
     UnwritableError,
     absolute,
     append,
@@ -29,6 +28,7 @@ from penstock.files import (
     whole_file,
     write_whole,
 )
+from penstock.errors import PenstockError
 
 Writer = Callable[[Path], None]
 
@@ -293,10 +293,10 @@ def test_a_folder_that_is_gone_is_one_sentence(tmp_path: Path, monkeypatch: pyte
 
 SOURCES = Path(penstock.__file__).parent
 ELSEWHERE = {
-    "files.py": "it is the place",
-    "controllers/osken/sdist_metadata.py": "pip runs it, where there is no Penstock",
-    "sealing.py": "a key is for the user alone, and of two processes that make one the first one's stays",
-    "worker/containment.py": "it tells the kernel by /proc, where no file is beside another",
+    "_base/files.py": "it is the place",
+    "_controllers/osken/sdist_metadata.py": "pip runs it, where there is no Penstock",
+    "_base/sealing.py": "a key is for the user alone; of two processes that make one, the first one's stays",
+    "_worker/containment.py": "it tells the kernel by /proc, where no file is beside another",
 }
 """The modules that may write by themselves, each with the reason."""
 OF_PATHS = frozenset({"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "hardlink_to", "unlink"})

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import PenstockError
-from penstock.json_reading import (
+from penstock._base.json_reading import (
     DEEPEST,
     LARGEST_FILE,
     LONGEST_LINE,
@@ -21,6 +20,7 @@ from penstock.json_reading import (
     read_json,
     read_lines,
 )
+from penstock.errors import PenstockError
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none()

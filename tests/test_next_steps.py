@@ -11,17 +11,17 @@ from typing import Any
 import click
 import pytest
 
-from penstock import api
-from penstock.check import check, walk
-from penstock.cli.main import commands
+from penstock import _api as api
+from penstock._check.check import check, walk
+from penstock._cli.main import commands
+from penstock._engine.next_steps import Ran, Suggestion, advice, next_steps
+from penstock._fuzz.building import build_setting
+from penstock._properties.registry import PROPERTIES
+from penstock._results import Broken
+from penstock._scenario.scenario import Scenario, load_scenario, scenario_of
+from penstock._verdict.stopping import Bound, Why
+from penstock._verify.options import options_of
 from penstock.errors import PenstockError
-from penstock.fuzz.building import build_setting
-from penstock.next_steps import Ran, Suggestion, advice, next_steps
-from penstock.properties.registry import PROPERTIES
-from penstock.results import Broken
-from penstock.scenario import Scenario, load_scenario, scenario_of
-from penstock.stopping import Bound, Why
-from penstock.verify.options import options_of
 
 ROOT = Path(__file__).parent.parent
 HUB = {"native": f"{ROOT}/examples/controllers/hub.py:Hub"}

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from penstock.controllers.native import Controller
-from penstock.controllers.tcp import ports
+from penstock._controllers.native import Controller
+from penstock._controllers.tcp import ports
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.fuzzing import fuzz
+from penstock._scenario.scenario import Scenario, scenario_of
+from penstock._world.network import Network
+from penstock._world.switch import Switch
 from penstock.errors import OtherVersion, PenstockError
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.fuzzing import fuzz
 from penstock.openflow.messages import V10, V13, Hello, greeting
-from penstock.scenario import Scenario, scenario_of
-from penstock.world.network import Network
-from penstock.world.switch import Switch
 
 APP = """
 from os_ken.base import app_manager

@@ -17,9 +17,9 @@ from counting_matcher import CountingMatcher
 
 SOURCES = Path(penstock.__file__).parent
 OWN_WORDS = {
-    "symbolic": "source code and values of the program under test, which runs anyway",
-    "doctor": "what programs of this machine print",
-    "controllers": "what Python prints of its own objects",
+    "_concolic": "source code and values of the program under test, which runs anyway",
+    "_doctor": "what programs of this machine print",
+    "_controllers": "what Python prints of its own objects",
 }
 """Packages whose patterns meet no stranger's text, each with what they do meet."""
 SHORT = 32
@@ -84,7 +84,7 @@ def attacks(pattern: re.Pattern[str]) -> Iterator[str]:
     yield from dict.fromkeys((*alphabet, *pairs, *named))
 
 
-CUT = {"world/frame.py:_WRITTEN": "]", "world/frame.py:_DESCRIPTION": "]"}
+CUT = {"_world/frame.py:_WRITTEN": "]", "_world/frame.py:_DESCRIPTION": "]"}
 """Patterns that meet no text but such as end in what they end in: the texts are cut there before."""
 
 

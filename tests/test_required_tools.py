@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.doctor import parts
+from penstock._doctor import parts
 
 MESSAGE = r"spin is missing: install the Debian package spin"
 

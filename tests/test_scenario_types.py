@@ -13,25 +13,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock import api
-from penstock.building import Apps, MininetFile, NativeProgram
-from penstock.cli.scenarios import scenario_from
-from penstock.controllers.native import Controller
+from penstock import _api as api
+from penstock._base.tables import toml_of
+from penstock._cli.scenarios import scenario_from
+from penstock._controllers.native import Controller
+from penstock._engine.building import Apps, MininetFile, NativeProgram
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.options import Command, FuzzOptions
+from penstock._scenario.scenario import Limits, Scenario, load_scenario, scenario_of
+from penstock._symbolic.discovery import SymbolicOptions
+from penstock._verify.options import VerifyOptions, options_of
+from penstock._world.fabric import Mobility
+from penstock._world.faults import Faults
+from penstock._world.hosts import KINDS
+from penstock._world.hosts.host import GIVEN
+from penstock._world.switch import SwitchOptions
 from penstock.errors import PenstockError
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.options import Command, FuzzOptions
-from penstock.scenario import Limits, Scenario, load_scenario, scenario_of
-from penstock.symbolic.discovery import SymbolicOptions
-from penstock.tables import toml_of
-from penstock.verify.options import VerifyOptions, options_of
-from penstock.world.fabric import Mobility
-from penstock.world.faults import Faults
-from penstock.world.hosts import KINDS
-from penstock.world.hosts.host import GIVEN
-from penstock.world.switch import SwitchOptions
 
 PING = '[hosts.h1]\nkind = "ping"\nto = "h2"\n'
-SILENT = "from penstock.controllers.native import Controller\n\n\nclass Silent(Controller):\n    pass\n"
+SILENT = "from penstock._controllers.native import Controller\n\n\nclass Silent(Controller):\n    pass\n"
 
 texts = st.sampled_from(
     ["", "x", "h1", "h2", "s1:9", "1.0", "fifo", "linear,2", "NoLoops", "file.py:Name", "\0"]

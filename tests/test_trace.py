@@ -11,11 +11,8 @@ from random import Random
 import pytest
 
 from disk_lab import file_limit
-from penstock.controllers.static import StaticController
-from penstock.errors import PenstockError, TraceCutShort
-from penstock.openflow.messages import EchoRequest
-from penstock.openflow.wire import encode
-from penstock.trace import (
+from penstock._controllers.static import StaticController
+from penstock._trace.trace import (
     ECHO_KEPT,
     MOST_KEPT,
     Causality,
@@ -28,13 +25,16 @@ from penstock.trace import (
     read_trace,
     write_trace,
 )
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
-from penstock.world.topology import topology
-from penstock.world.transition import InFlight, Record, Transition
-from penstock.world.world import World
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
+from penstock._world.topology import topology
+from penstock._world.transition import InFlight, Record, Transition
+from penstock._world.world import World
+from penstock.errors import PenstockError, TraceCutShort
+from penstock.openflow.messages import EchoRequest
+from penstock.openflow.wire import encode
 
 
 @pytest.mark.parametrize("seed", range(6))

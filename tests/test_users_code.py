@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from penstock._fuzz.building import build_setting
+from penstock._scenario.scenario import Scenario, scenario_of
+from penstock._world.network import ComponentRaised
 from penstock.errors import PenstockError
-from penstock.fuzz.building import build_setting
-from penstock.scenario import Scenario, scenario_of
-from penstock.world.network import ComponentRaised
 
 FILE = """\
-from penstock.controllers.native import Controller
-from penstock.properties.base import Property
-from penstock.world.hosts import Host
+from penstock._controllers.native import Controller
+from penstock._properties.base import Property
+from penstock._world.hosts import Host
 
 class Silent(Controller):
     pass

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.check import check
-from penstock.cli.output import report_lines
-from penstock.scenario import DEFAULT_PROPERTIES, Scenario, scenario_of
-from penstock.stopping import Bound, Why
-from penstock.verdict import Result, judge, replayed, unconfirmed, unjudged
+from penstock._check.check import check
+from penstock._cli.output import report_lines
+from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario, scenario_of
+from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Result, judge, replayed, unconfirmed, unjudged
 
 LIMIT = Bound("5 seconds", Why.SECONDS, 5)
 
@@ -60,7 +60,7 @@ def test_a_scenario_that_names_no_properties_has_the_usual_ones() -> None:
 
 FORGETFUL = """
 from pathlib import Path
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PortNo

@@ -215,8 +215,8 @@ def _typed_in(block: Block) -> list[str]:
 
 
 def _read_scenario(block: Block, folder: Path) -> None:
+    from penstock._scenario.scenario import scenario_of
     from penstock.errors import PenstockError
-    from penstock.scenario import scenario_of
 
     try:
         scenario_of(tomllib.loads(block.text), folder)

@@ -20,14 +20,14 @@ from typing import Final
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from penstock.api import check, fuzz
-from penstock.cli.stepper.app import StepperApp
-from penstock.cli.stepper.model import Run
-from penstock.consent import consent_to
-from penstock.minimize.script import trace_file
-from penstock.report.document import report_on
-from penstock.report.page import render
-from penstock.scenario import load_scenario
+from penstock._api import check, fuzz
+from penstock._cli.stepper.app import StepperApp
+from penstock._cli.stepper.model import Run
+from penstock._minimize.script import trace_file
+from penstock._report.document import report_on
+from penstock._report.page import render
+from penstock._scenario.scenario import load_scenario
+from penstock._trace.consent import consent_to
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 EXAMPLES: Final = ROOT / "examples"

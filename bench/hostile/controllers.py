@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench.hostile.attack import Attack, demand, penstock
-from penstock.controllers.tcp.ports import free_port
+from penstock._controllers.tcp.ports import free_port
 
 KIND: Final = "controllers over TCP"
 

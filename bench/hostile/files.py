@@ -43,7 +43,7 @@ def _real(engine: str) -> Path:
 _IN_ONE: Final = """
 import sys
 from click.testing import CliRunner
-from penstock.cli.main import commands
+from penstock._cli.main import commands
 from penstock.errors import PenstockError
 
 for words in eval(sys.stdin.read()):
@@ -150,7 +150,7 @@ def _special(kind: str, folder: Path) -> str:
 
 
 _APP: Final = """
-from penstock.controllers.native import Controller
+from penstock._controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

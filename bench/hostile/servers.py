@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from tests.malicious_traces import steering, write_hostile
 
 from bench.hostile.attack import Attack, demand
-from penstock.report.serving import serving
+from penstock._report.serving import serving
 
 KIND: Final = "servers"
 _WAIT_S: Final = 20.0

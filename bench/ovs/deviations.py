@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from bench.ovs.programs import CARRIER_PORT
+from penstock._world.switch.meters import BandType
 from penstock.openflow.fields import BY_NUMBER, OPENFLOW_BASIC
 from penstock.openflow.messages import (
     Error,
@@ -38,7 +39,6 @@ from penstock.openflow.stats import (
     StatsReply,
     TableFeaturesReply,
 )
-from penstock.world.switch.meters import BandType
 
 Seen = tuple[Any, ...]
 

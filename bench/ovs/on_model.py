@@ -21,15 +21,15 @@ from bench.ovs.programs import (
     port_hw_addr,
     port_name,
 )
+from penstock._world.component import Send
+from penstock._world.component import Step as Reaction
+from penstock._world.frame import Frame
+from penstock._world.signals import FABRIC, Carrier
+from penstock._world.switch import PortSpec, Switch, SwitchOptions
 from penstock.openflow.messages import Error, OpenFlowMessage
 from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
 from penstock.openflow.wire.quoting import SentBytes, refusal_of
-from penstock.world.component import Send
-from penstock.world.component import Step as Reaction
-from penstock.world.frame import Frame
-from penstock.world.signals import FABRIC, Carrier
-from penstock.world.switch import PortSpec, Switch, SwitchOptions
 
 MakeSwitch = Callable[[Program], Switch]
 

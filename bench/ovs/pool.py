@@ -26,7 +26,7 @@ from penstock.openflow.fields import (
     IP_UDP,
     VID_PRESENT,
 )
-from penstock.world.packet import (
+from penstock.packet import (
     ARP,
     ECHO_REPLY,
     ECHO_REQUEST,

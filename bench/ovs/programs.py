@@ -18,7 +18,7 @@ from penstock.openflow.messages import (
     PacketOut,
     PortNo,
 )
-from penstock.world.packet import describe
+from penstock.packet import describe
 
 WAIT_SKEW_MS: Final = 13
 DPID: Final = 0x2A

@@ -4,7 +4,7 @@ The least a controller can do.  It learns nothing and installs nothing but the r
 sent up, so it is right wherever there is no cycle, and slow everywhere.
 """
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import NO_MAX_LEN, PacketIn, PortNo
 

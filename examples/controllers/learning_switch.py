@@ -10,12 +10,12 @@ The way back is not installed together with the way there (BUG-II).  Floods go r
 the network has a cycle (BUG-III).
 """
 
+from penstock import FLOOD, Controller
 from penstock.addresses import is_multicast_mac
-from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_MAX_LEN, PacketIn, PortNo
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 SOFT_TIMER = 5
 

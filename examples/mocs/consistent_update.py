@@ -11,13 +11,13 @@ Switch s2 drops what it has no better rule for, so a packet to the server may le
 may get to s2 before the rule.
 """
 
+from penstock import Controller
 from penstock.addresses import ipv4
-from penstock.controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.fields import ETH_IPV4
 from penstock.openflow.match import Match
 from penstock.openflow.messages import BarrierReply, BarrierRequest, OpenFlowMessage, PacketIn
-from penstock.world.packet import IPv4, parse
+from penstock.packet import IPv4, parse
 
 BARRIER = 1
 ENTRANCE, GUARDED = "s1", "s2"

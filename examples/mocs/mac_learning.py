@@ -9,11 +9,11 @@ A rule is sent once.  What was learned is kept in sets, because the order in whi
 nothing.
 """
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class MacLearning(Controller):

@@ -12,13 +12,13 @@ A whitelist says who may open a connection to whom.  Any number of switches are 
 once.  The property: a replica that has confirmed a connection drops none of its packets.
 """
 
+from penstock import Controller
 from penstock.addresses import ipv4
-from penstock.controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.fields import ETH_IPV4, IP_TCP
 from penstock.openflow.match import Match
 from penstock.openflow.messages import BarrierReply, BarrierRequest, OpenFlowMessage, PacketIn
-from penstock.world.packet import TCP, IPv4, parse
+from penstock.packet import TCP, IPv4, parse
 
 Connection = tuple[int, int, int, int]
 """The address and TCP port of the client, then those of the server."""

@@ -10,12 +10,12 @@ Rule 1 must be in place before the others, so a barrier has to follow it.  `Reor
 that barrier (CP1 as printed): the switch may carry out rule 2 first, and then ssh packets pass.
 """
 
-from penstock.controllers.native import Controller
+from penstock import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.fields import ETH_IPV4, IP_TCP
 from penstock.openflow.match import Match
 from penstock.openflow.messages import BarrierRequest, PacketIn
-from penstock.world.packet import TCP, Ethernet, IPv4, parse
+from penstock.packet import TCP, Ethernet, IPv4, parse
 
 SSH = 22
 BARRIER = 1

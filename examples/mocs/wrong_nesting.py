@@ -8,13 +8,13 @@
 because the rule that drops them is still on its way, are sent on as if they were harmless.
 """
 
+from penstock import Controller
 from penstock.addresses import ipv4
-from penstock.controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.fields import ETH_IPV4, IP_TCP
 from penstock.openflow.match import Match
 from penstock.openflow.messages import BarrierRequest, PacketIn
-from penstock.world.packet import TCP, IPv4, parse
+from penstock.packet import TCP, IPv4, parse
 
 SSH, WEB = 22, 80
 SERVICES = (SSH, WEB)

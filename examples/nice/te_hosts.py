@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from penstock.world.component import Event
-from penstock.world.hosts.host import Host, Turn
-from penstock.world.hosts.tcp import ClientConnection, TcpClient
-from penstock.world.packet import Ethernet
+from penstock import ClientConnection, Event, Host, TcpClient, Turn
+from penstock.packet import Ethernet
 
 FIRST_PORT = 40000
 

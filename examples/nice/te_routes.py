@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from penstock.addresses import ipv4
 from penstock.openflow.stats import Ports, StatsReply
-from penstock.world.packet import Ethernet, IPv4
+from penstock.packet import Ethernet, IPv4
 
 HIGH_LOAD = 500_000_000
 INGRESS = {ipv4("10.0.0.1"): "s1", ipv4("10.0.0.2"): "s2", ipv4("10.0.0.3"): "s2"}

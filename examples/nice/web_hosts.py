@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock import Address, TcpClient
 from penstock.addresses import ipv4, mac
-from penstock.world.hosts import Address, TcpClient
 
 
 @dataclass(eq=False, kw_only=True)

@@ -7,10 +7,7 @@ from typing import Any
 
 from leases import LEASE, RANKS
 
-from penstock.properties.base import Property, Violated
-from penstock.world.network import Network
-from penstock.world.signals import FABRIC
-from penstock.world.switch import Switch
+from penstock import FABRIC, Network, Property, Switch, Violated
 
 
 class LedRulesLeadSomewhere(Property):

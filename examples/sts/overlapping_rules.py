@@ -7,9 +7,7 @@ from typing import Any
 
 from shields import SHIELD
 
-from penstock.properties.base import Property, Violated
-from penstock.world.network import Network
-from penstock.world.switch import Switch
+from penstock import Network, Property, Switch, Violated
 
 
 class ShieldsHold(Property):

@@ -1,5 +1,5 @@
 """`python -m penstock` is `penstock`."""
 
-from penstock.cli.main import main
+from penstock._cli.main import main
 
 main()

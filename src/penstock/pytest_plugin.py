@@ -3,8 +3,8 @@
     def test_no_ordering_breaks_my_app(penstock):
         penstock.check("my_app.py", topology="linear,2")
 
-The fixture `penstock` has the functions of `penstock.api`; what they find fails the test, and the failure is
-the story of it with the command that opens the report, not a Python traceback.  Relative paths are looked for
+The fixture `penstock` has the functions of the package; what they find fails the test, and the failure is the
+story of it with the command that opens the report, not a Python traceback.  Relative paths are looked for
 from pytest's root folder.  Traces are written below the test's `tmp_path`, or `--penstock-output DIR`.
 
 Regression traces: each `*.jsonl` below the folders of the ini option `penstock_traces`, or of
@@ -31,15 +31,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 import pytest
 
+from penstock._results import Broken, Result
 from penstock.errors import PenstockError
-from penstock.results import Broken, Result
 
 if TYPE_CHECKING:
-    from penstock.check import Report
-    from penstock.fields import CheckFields, FuzzFields, VerifyFields
-    from penstock.fuzz.fuzzing import Report as Run
-    from penstock.scenario import Scenario
-    from penstock.verify.proof import Proof
+    from penstock._api_fields import CheckFields, FuzzFields, VerifyFields
+    from penstock._check.check import Report
+    from penstock._fuzz.fuzzing import Report as Run
+    from penstock._scenario.scenario import Scenario
+    from penstock._verify.proof import Proof
 
 R = TypeVar("R")
 
@@ -115,7 +115,7 @@ class PenstockWarning(UserWarning):
 
 
 class Examiner:
-    """The functions of `penstock.api`, for one test: what they find fails it."""
+    """The functions of the package `penstock`, for one test: what they find fails it."""
 
     def __init__(
         self, root: Path, output: Path, defaults: dict[str, Any], *, strict: bool = False, trust: bool = False
@@ -135,7 +135,7 @@ class Examiner:
         **given: Unpack[CheckFields],
     ) -> Result[Report]:
         """Search every ordering; with `conclusive`, the test also fails if a bound stopped the search."""
-        from penstock.api import check
+        from penstock._api import check
 
         return self._held(check(self._found(scenario), **self._with(given)), conclusive=conclusive)
 
@@ -148,13 +148,13 @@ class Examiner:
         **given: Unpack[VerifyFields],
     ) -> Result[Proof]:
         """Prove properties; unless not `conclusive`, the test also fails if that is no proof."""
-        from penstock.api import verify
+        from penstock._api import verify
 
         return self._held(verify(self._found(scenario), **self._with(given)), conclusive=conclusive)
 
     def fuzz(self, scenario: Scenario | str | PathLike[str], /, **given: Unpack[FuzzFields]) -> Result[Run]:
         """Run a controller while things go wrong."""
-        from penstock.api import fuzz
+        from penstock._api import fuzz
 
         return self._held(fuzz(self._found(scenario), **self._with(given)))
 
@@ -163,7 +163,7 @@ class Examiner:
 
         The code that it names has to be what it was recorded with here, unless you `trust` it.
         """
-        from penstock.api import replay
+        from penstock._api import replay
 
         trusted = trust or self._trust
         return self._held(replay(self._root / trace, tries=tries, exact=False, trust=trusted))
@@ -250,8 +250,8 @@ class TraceTest(pytest.Item):
 
     def runtest(self) -> None:
         """Replay the trace."""
-        from penstock.api import replay
-        from penstock.consent import consent_to
+        from penstock._api import replay
+        from penstock._trace.consent import consent_to
 
         trust = _is_trusted(self.config)
         # Said here too, since it is to name what can be given here.
@@ -289,7 +289,7 @@ def pytest_runtest_makereport(
 
 def _shown(text: str) -> str:
     """Return a text as a terminal may have it: apps and traces that are told of may be strangers'."""
-    from penstock.clean_text import visible
+    from penstock._base.clean_text import visible
 
     return visible(text)
 

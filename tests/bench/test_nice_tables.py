@@ -25,8 +25,8 @@ from bench.nice_table4 import (
 from bench.nice_table5 import BALANCER, ENGINEERING, SWITCH, Pair, Row
 
 from bench import nice_table4, nice_table5
+from penstock._scenario.scenario import load_scenario
 from penstock.errors import PenstockError
-from penstock.scenario import load_scenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "nice.md"
 

@@ -11,8 +11,8 @@ import pytest
 from bench.sts_cases import CASES, LIVE
 
 from bench import sts_cases, sts_dice, sts_retries
+from penstock._minimize.virtual_replay import VirtualReproducer
 from penstock.errors import PenstockError
-from penstock.minimize.virtual_replay import VirtualReproducer
 
 
 def row(case: str, **changes: Any) -> sts_cases.Row:

@@ -20,11 +20,11 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 from report_reading import OpenReport
 
-from penstock.cli.main import commands
-from penstock.consent import consent_to
-from penstock.minimize.script import trace_file
-from penstock.report.document import report_on
-from penstock.report.page import render
+from penstock._cli.main import commands
+from penstock._minimize.script import trace_file
+from penstock._report.document import report_on
+from penstock._report.page import render
+from penstock._trace.consent import consent_to
 from required_tools import find_tool
 
 # A condition is waited for; how long it takes is no part of any test.

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from report_reading import present_step, press
 
-from penstock.report.serving import serving
+from penstock._report.serving import serving
 
 
 class GrowingRun:

@@ -7,8 +7,8 @@ from little_report import little_report
 from playwright.sync_api import Page, expect
 from report_reading import OpenReport, pixels_of, press, settled
 
-from penstock.report.layout import Drawing
-from penstock.world.component import Endpoint
+from penstock._report.layout import Drawing
+from penstock._world.component import Endpoint
 
 CONTRAST = """() => {
     const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

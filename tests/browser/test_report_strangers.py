@@ -7,7 +7,7 @@ from little_report import little_report, with_every_text
 from playwright.sync_api import Page
 from report_reading import OpenReport, present_step, press
 
-from penstock.report.page import render
+from penstock._report.page import render
 
 HOSTILE = {
     "a script": "<script>document.title = 'taken'; window.taken = true</script>",

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.check import check
-from penstock.code_files import digest_code
-from penstock.scenario import Scenario
+from penstock._base.code_files import digest_code
+from penstock._check.check import check
+from penstock._scenario.scenario import Scenario
 
 APP = """\
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import NO_MAX_LEN, PortNo
 
@@ -171,7 +171,7 @@ def real_trace(folder: Path, engine: str) -> Path:
     """Return a trace of our own: of a search, or of a fuzzing run."""
     from asyncio import run
 
-    from penstock.fuzz.fuzzing import fuzz
+    from penstock._fuzz.fuzzing import fuzz
 
     (folder / "own.py").write_text(APP)
     own: dict[str, Any] = {"controller": {"native": "own.py:Program"}, "folder": folder}

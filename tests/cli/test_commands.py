@@ -13,10 +13,10 @@ import click
 import pytest
 from command_lab import penstock
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
 
 SWITCH = '''
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 
@@ -188,7 +188,7 @@ def test_a_controller_that_misbehaves_is_found(folder: Path, controller: str, br
 
 def test_a_property_broken_from_the_start_is_confirmed(folder: Path) -> None:
     (folder / "mine.py").write_text(
-        "from penstock.properties.functions import invariant\n\n\n"
+        "from penstock._properties.functions import invariant\n\n\n"
         "@invariant(reads=('h1',))\ndef sent(h1):\n    return h1.sent == 7\n"
     )
     (folder / "loop.toml").write_text(f'{SCENARIO}\n[search]\nstart = "cold"\n')
@@ -205,7 +205,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_the_search(folder: P
 
 def test_a_bound_judges_the_states_at_it(folder: Path) -> None:
     (folder / "mine.py").write_text(
-        "from penstock.properties.functions import at_rest\n\n\n"
+        "from penstock._properties.functions import at_rest\n\n\n"
         "@at_rest\ndef never(states):\n    return False\n"
     )
     common = ("check", "loop.toml", "--topo", "linear,2", "-p", "mine.py:never", "--json")
@@ -218,7 +218,7 @@ def test_a_bound_judges_the_states_at_it(folder: Path) -> None:
 
 def test_what_was_found_before_a_property_failed_is_kept(folder: Path) -> None:
     (folder / "mine.py").write_text(
-        "from penstock.properties.base import Property, Violated\n\n\n"
+        "from penstock._properties.base import Property, Violated\n\n\n"
         "class First(Property):\n"
         "    def see(self, record):\n        return record.node == 'h1' or None\n\n"
         "    def next(self, state, seen):\n        raise Violated('h1 did something')\n\n\n"
@@ -296,7 +296,7 @@ def test_bad_input_is_one_sentence_and_status_2(folder: Path, change: tuple[str,
 
 def test_a_property_that_raises_is_at_fault_itself(folder: Path) -> None:
     (folder / "mine.py").write_text(
-        "from penstock.properties.base import Property\n\n\n"
+        "from penstock._properties.base import Property\n\n\n"
         "class Mine(Property):\n    def see(self, record):\n        return 1 / 0\n"
     )
     done = subprocess.run(
@@ -314,7 +314,7 @@ def test_a_property_that_raises_is_at_fault_itself(folder: Path) -> None:
 def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None:
     os.mkfifo(folder / "started")
     (folder / "mine.py").write_text(
-        "from penstock.properties.base import Property\n\n\n"
+        "from penstock._properties.base import Property\n\n\n"
         "class Mine(Property):\n"
         "    told = []\n\n"
         "    def see(self, record):\n"
@@ -445,9 +445,9 @@ def test_runs_with_other_hash_seeds_find_the_same_counts_and_traces(folder: Path
 
 _LISTED = """
 import sys
-from penstock.cli.main import commands
+from penstock._cli.main import commands
 commands(["--help"], standalone_mode=False)
-print(sorted(each for each in sys.modules if each.startswith(("penstock.world", "z3", "os_ken"))))
+print(sorted(each for each in sys.modules if each.startswith(("penstock._world", "z3", "os_ken"))))
 """
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.api import check
+from penstock._api import check
 
 ROOT = Path(__file__).parent.parent.parent
 

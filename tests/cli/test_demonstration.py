@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from penstock.cli.demonstration import EXAMPLES
-from penstock.cli.main import commands
-from penstock.controllers.osken import ryu
-from penstock.replay import replay
+from penstock._cli.demonstration import EXAMPLES
+from penstock._cli.main import commands
+from penstock._controllers.osken import ryu
+from penstock._replay import replay
 
 
 def run_demo(folder: Path) -> Result:

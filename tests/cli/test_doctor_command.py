@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from penstock.cli import doctor
-from penstock.cli.main import commands
-from penstock.doctor.parts import Package, Part
+from penstock._cli import doctor
+from penstock._cli.main import commands
+from penstock._doctor.parts import Package, Part
 
 GOOD = Part("click", Package("click", "import click"), "the command line", "required")
 BROKEN = Part("Z3", Package("z3-solver", "raise OSError('no libz3')"), "solving", "required")

@@ -17,13 +17,13 @@ import pytest
 from command_lab import penstock as run_command
 from rich.console import Console
 
-from penstock.cli.screen import Screen, picture
-from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.supervisor import descendants
-from penstock.fuzz.fuzzing import Fuzzing
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.invariants import invariants_of
-from penstock.trace import read_trace
+from penstock._cli.screen import Screen, picture
+from penstock._controllers.tcp import ports
+from penstock._controllers.tcp.supervisor import descendants
+from penstock._fuzz.fuzzing import Fuzzing
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.invariants import invariants_of
+from penstock._trace.trace import read_trace
 from tcp_lab import is_alive, wait_until
 
 ROOT = Path(__file__).parents[2]

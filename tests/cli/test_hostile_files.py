@@ -11,12 +11,12 @@ from command_lab import penstock
 
 from disk_lab import fill, small_disk
 from malicious_traces import STEERING, shapes, steering, write_hostile
-from penstock.api import check
-from penstock.json_reading import LONGEST_LINE
+from penstock._api import check
+from penstock._base.json_reading import LONGEST_LINE
 
 APP = """
 import os
-from penstock.controllers.native import Controller
+from penstock._controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 
@@ -259,7 +259,7 @@ SIZE = 250_000
 ALL = """
 import sys
 from click.testing import CliRunner
-from penstock.cli.main import commands
+from penstock._cli.main import commands
 from penstock.errors import PenstockError
 
 for arguments in eval(sys.stdin.read()):

@@ -16,15 +16,15 @@ import pytest
 from click.testing import CliRunner, Result
 from hostile_traces import APP, CANARY, HOSTILE, Hostile, canary_code, hostile_run, real_trace
 
-from penstock.api import minimize, replay
-from penstock.cli.main import commands
-from penstock.consent import Consent, consent_given, runnable
+from penstock._api import minimize, replay
+from penstock._base.loading import load_file
+from penstock._base.users_code import nothing_runs
+from penstock._cli.main import commands
+from penstock._report.serving import serving
+from penstock._scenario.scenario import scenario_of
+from penstock._trace.consent import Consent, consent_given, runnable
+from penstock._trace.trace import read_trace
 from penstock.errors import PenstockError
-from penstock.loading import load_file
-from penstock.report.serving import serving
-from penstock.scenario import scenario_of
-from penstock.trace import read_trace
-from penstock.users_code import nothing_runs
 
 LOOKING = (
     ("show",),
@@ -158,8 +158,8 @@ def test_a_report_without_any_code_at_hand_is_whole(real: dict[str, Path], tmp_p
 
 
 def test_a_network_from_a_file_is_drawn_without_the_file(tmp_path: Path) -> None:
-    from penstock.check import check
-    from penstock.scenario import Scenario
+    from penstock._check.check import check
+    from penstock._scenario.scenario import Scenario
 
     (tmp_path / "own.py").write_text(APP)
     (tmp_path / "drawn.py").write_text(
@@ -197,7 +197,7 @@ def test_what_a_trace_carries_is_what_its_controller_would_say_again(
 # Our own traces.
 
 
-FLOODING = "from penstock.controllers.native import FLOOD as WORD\n"
+FLOODING = "from penstock._controllers.native import FLOOD as WORD\n"
 
 
 def own(folder: Path, helper: str = FLOODING) -> Path:

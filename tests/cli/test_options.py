@@ -14,9 +14,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
+from penstock._worker.supervision import Supervised
 from penstock.errors import PenstockError
-from penstock.worker.supervision import Supervised
 
 ALL = commands.list_commands(click.Context(commands))
 
@@ -52,12 +52,12 @@ AFTERWARDS = {"--json", "--junit", "--sarif"}
 """What the options are about that are read once a result is there."""
 
 ENGINES = {
-    "check": "penstock.check.check",
-    "walk": "penstock.check.walk",
-    "packets": "penstock.packets.list_packets",
-    "step": "penstock.cli.stepping.step_through",
-    "verify": "penstock.verify.proof.prove",
-    "fuzz": "penstock.cli.fuzzing.run_fuzz",
+    "check": "penstock._check.check.check",
+    "walk": "penstock._check.check.walk",
+    "packets": "penstock._check.packets.list_packets",
+    "step": "penstock._cli.stepping.step_through",
+    "verify": "penstock._verify.proof.prove",
+    "fuzz": "penstock._cli.fuzzing.run_fuzz",
 }
 
 
@@ -102,7 +102,7 @@ def given_to_the_engine(
     with monkeypatch.context() as patched:
         patched.setattr(ENGINES[name], engine)
         for module in ("engines", "commands"):
-            patched.setattr(f"penstock.worker.{module}.supervise", here)
+            patched.setattr(f"penstock._worker.{module}.supervise", here)
         for stream in ("stdout", "stderr"):
             # A worker has streams of its own in their place.
             patched.setattr(sys, stream, getattr(sys, stream))
@@ -216,7 +216,7 @@ def test_a_mistyped_name_is_recognised(
 def test_the_shell_completes_commands_and_options(shell: str) -> None:
     def asked(instruction: str, **variables: str) -> str:
         return subprocess.run(
-            [sys.executable, "-c", "from penstock.cli.main import main; main()"],
+            [sys.executable, "-c", "from penstock._cli.main import main; main()"],
             env={**os.environ, "_PENSTOCK_COMPLETE": f"{shell}_{instruction}", **variables},
             capture_output=True,
             text=True,

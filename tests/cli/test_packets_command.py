@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
 from penstock.errors import PenstockError
 
 APP = '''
 import zlib
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
-from penstock.world.packet import ARP, parse
+from penstock.packet import ARP, parse
 
 
 class Gate(Controller):

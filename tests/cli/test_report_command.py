@@ -13,9 +13,9 @@ from urllib.request import urlopen
 import pytest
 from click.testing import CliRunner, Result
 
-from penstock.check import check
-from penstock.cli.reporting import report_command
-from penstock.scenario import load_scenario
+from penstock._check.check import check
+from penstock._cli.reporting import report_command
+from penstock._scenario.scenario import load_scenario
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 60
@@ -89,7 +89,7 @@ def test_a_server_writes_no_file(trace: Path) -> None:
 
 
 def test_a_server_runs_until_it_is_interrupted(trace: Path) -> None:
-    code = "from penstock.cli.reporting import report_command; report_command()"
+    code = "from penstock._cli.reporting import report_command; report_command()"
     command = [sys.executable, "-u", "-c", code, str(trace), "--serve", "--no-open", "--no-run"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None and server.stderr is not None

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent, indent
 
-from penstock.controllers.osken.binding import OsKenController, OsKenState
-from penstock.controllers.osken.ryu import source_folders
+from penstock._controllers.osken.binding import OsKenController, OsKenState
+from penstock._controllers.osken.ryu import source_folders
+from penstock._world.assembly import build_network
+from penstock._world.component import Event, Step
+from penstock._world.faults import NO_FAULTS, Faults
+from penstock._world.hosts import HostMaker
+from penstock._world.network import Network
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import topology
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, PacketIn
 from penstock.openflow.stats import PortDescs, StatsReply
-from penstock.world.assembly import build_network
-from penstock.world.component import Event, Step
-from penstock.world.faults import NO_FAULTS, Faults
-from penstock.world.hosts import HostMaker
-from penstock.world.network import Network
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import topology
 from required_tools import do_without
 
 HEADER = """\

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from penstock.controllers.c_contents import LOST
-from penstock.controllers.snapshot import Heap
+from penstock._controllers.c_contents import LOST
+from penstock._controllers.snapshot import Heap
 
 
 class Pair(ctypes.Structure):

@@ -12,8 +12,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from penstock.controllers.osken.dice import MOST, Dice
-from penstock.controllers.outside import Settings, watching
+from penstock._controllers.osken.dice import MOST, Dice
+from penstock._controllers.outside import Settings, watching
 
 
 def rolled(draw, limit: int = 200) -> list[object]:

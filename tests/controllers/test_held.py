@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.controllers.held import KEEPS, RELEASES, Held, Holding, Naming, Sent, held, named
+from penstock._controllers.held import KEEPS, RELEASES, Held, Holding, Naming, Sent, held, named
+from penstock._world.component import Send
 from penstock.openflow.actions import Action, Output
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
@@ -19,8 +20,7 @@ from penstock.openflow.messages import (
     PacketOut,
     PortNo,
 )
-from penstock.world.component import Send
-from penstock.world.packet import VlanTag, arp_request, ping_request, udp_datagram
+from penstock.packet import VlanTag, arp_request, ping_request, udp_datagram
 
 ONE, TWO = (
     udp_datagram(

@@ -6,12 +6,12 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from penstock.controllers.native import Controller, NativeController
-from penstock.controllers.osken.determinism import Surroundings
-from penstock.controllers.osken.hub import Hub, use
+from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.osken.determinism import Surroundings
+from penstock._controllers.osken.hub import Hub, use
+from penstock._world.component import Event, Step
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, EchoRequest, Hello, PacketIn, PacketInReason
-from penstock.world.component import Event, Step
 
 PACKET = PacketIn(
     buffer_id=NO_BUFFER,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from osken_lab import control, handle, lines, write_app
 
-from penstock.controllers.osken import ryu
+from penstock._controllers.osken import ryu
 from penstock.errors import PenstockError
 
 

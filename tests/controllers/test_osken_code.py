@@ -8,9 +8,9 @@ from typing import Any
 
 from osken_lab import control, joined, packet, write_app
 
-from penstock.controllers import origins
-from penstock.report.story import sentences
-from penstock.world.transition import DELIVER, Record, Transition
+from penstock._controllers import origins
+from penstock._story.story import sentences
+from penstock._world.transition import DELIVER, Record, Transition
 
 SEND = """
 dp = ev.msg.datapath

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from penstock.controllers.osken import hub as hubs
-from penstock.controllers.osken.hub import Hub, Overrun, TaskExit, Timeout, WouldWait
-from penstock.controllers.osken.waiting import (
+from penstock._controllers.osken import hub as hubs
+from penstock._controllers.osken.hub import Hub, Overrun, TaskExit, Timeout, WouldWait
+from penstock._controllers.osken.waiting import (
     BoundedSemaphore,
     Event,
     Queue,
@@ -284,7 +284,7 @@ def test_stacks_are_used_again(hub: Hub):
 
 
 def test_os_ken_itself_runs_on_this_hub():
-    from penstock.controllers.osken import framework
+    from penstock._controllers.osken import framework
 
     framework.install()
     from os_ken.lib import hub as os_kens

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import pytest
 from osken_lab import control, need_ryu, network_of, write_app
 
-from penstock.controllers.osken.binding import OsKenController
-from penstock.controllers.osken.program import Doings, Program
+from penstock._controllers.osken.binding import OsKenController
+from penstock._controllers.osken.program import Doings, Program
+from penstock._world.hosts import host
+from penstock._world.world import World
 from penstock.openflow.messages import V10, V13
-from penstock.world.hosts import host
-from penstock.world.world import World
 
 SWITCHING = {
     "example_switch_13": V13,
@@ -121,7 +121,7 @@ def test_a_web_server_opens_no_socket_and_needs_no_eventlet():
         "import sys, threading, _socket\n"
         "opened = []\n"
         "sys.addaudithook(lambda event, _: opened.append(event) if event.startswith('socket.') else None)\n"
-        "from penstock.controllers.osken.binding import OsKenController\n"
+        "from penstock._controllers.osken.binding import OsKenController\n"
         "OsKenController(('ryu.app.simple_switch_websocket_13',), {'s1': 1})\n"
         "print('eventlet' in sys.modules, threading.active_count(), opened)\n"
     )

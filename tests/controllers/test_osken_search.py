@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from osken_lab import control, need_ryu, network_of
 
-from penstock.explore.cells import Cells
-from penstock.explore.depth_first import depth_first
-from penstock.explore.search import Bounds, Search
-from penstock.world.hosts import host
-from penstock.world.network import Network
-from penstock.world.world import World
+from penstock._explore.cells import Cells
+from penstock._explore.depth_first import depth_first
+from penstock._explore.search import Bounds, Search
+from penstock._world.hosts import host
+from penstock._world.network import Network
+from penstock._world.world import World
 
 COUNTING = """
 import json

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from osken_lab import control, handle, joined, lines, network_of, packet, write_app
 
+from penstock._world.component import Event, Step
+from penstock._world.faults import Faults
+from penstock._world.signals import FABRIC, Carrier, Power
+from penstock._world.world import World
 from penstock.errors import PenstockError
 from penstock.openflow.messages import (
     V10,
@@ -20,10 +24,6 @@ from penstock.openflow.messages import (
     PacketOut,
 )
 from penstock.openflow.stats import PortDescRequest, PortDescs, StatsReply, StatsRequest
-from penstock.world.component import Event, Step
-from penstock.world.faults import Faults
-from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.world import World
 
 NAMES = """
 msg = ev.msg

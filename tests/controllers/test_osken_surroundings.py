@@ -16,9 +16,9 @@ from textwrap import dedent
 
 from osken_lab import control, handle, joined, lines, network_of, write_app
 
-from penstock.controllers.osken.determinism import Surroundings
-from penstock.controllers.osken.hub import Hub
-from penstock.world.world import World
+from penstock._controllers.osken.determinism import Surroundings
+from penstock._controllers.osken.hub import Hub
+from penstock._world.world import World
 
 
 def test_chance_is_a_function_of_the_state_and_what_happens(tmp_path: Path):

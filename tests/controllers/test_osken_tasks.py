@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from osken_lab import control, handle, joined, lines, network_of, packet, write_app
 
-from penstock.world.component import Step, Timed
-from penstock.world.signals import FABRIC, Power
-from penstock.world.world import World
+from penstock._world.component import Step, Timed
+from penstock._world.signals import FABRIC, Power
+from penstock._world.world import World
 
 # Failures.
 
@@ -202,7 +202,7 @@ def test_tasks_inside_for_loops_are_told_apart_by_how_far_they_are(tmp_path: Pat
 
 
 def test_what_hangs_on_sleeping_tasks_can_be_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("penstock.controllers.osken.program._STACKS", 4)
+    monkeypatch.setattr("penstock._controllers.osken.program._STACKS", 4)
     body = """
 try:
     hub.sleep(5)

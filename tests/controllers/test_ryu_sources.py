@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from penstock.cli.main import commands
-from penstock.controllers.osken import ryu, ryu_sources
+from penstock._cli.main import commands
+from penstock._controllers.osken import ryu, ryu_sources
 from penstock.errors import PenstockError
 
 ARCHIVE = {

@@ -22,8 +22,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.controllers.outside import Settings
-from penstock.controllers.snapshot import Heap, Walk, take
+from penstock._controllers.outside import Settings
+from penstock._controllers.snapshot import Heap, Walk, take
 from penstock.errors import PenstockError
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.controllers.static import StaticController, StaticState
+from penstock._controllers.static import StaticController, StaticState
+from penstock._world.assembly import build_network
+from penstock._world.hosts import host
+from penstock._world.signals import FABRIC, Carrier, Power
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import TopologyBuilder, topology
+from penstock._world.world import World
 from penstock.errors import PenstockError
 from penstock.openflow.messages import V10, V13, EchoRequest, FlowMod
-from penstock.world.assembly import build_network
-from penstock.world.hosts import host
-from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import TopologyBuilder, topology
-from penstock.world.world import World
 
 
 def out_ports(controller: StaticController, switch: str) -> list[tuple[str, int]]:

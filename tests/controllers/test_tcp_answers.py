@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from penstock.controllers.tcp.answers import Answers
-from penstock.controllers.tcp.line import Line
+from penstock._controllers.tcp.answers import Answers
+from penstock._controllers.tcp.line import Line
 from penstock.openflow.messages import V13, EchoReply, EchoRequest, Hello, OpenFlowMessage
 from penstock.openflow.wire import decode, encode
 from tcp_lab import until

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.process import ControllerProcess, Program
-from penstock.controllers.tcp.session import ControlSession, connect
+from penstock._controllers.tcp import ports
+from penstock._controllers.tcp.process import ControllerProcess, Program
+from penstock._controllers.tcp.session import ControlSession, connect
 from penstock.openflow.messages import V10, V13, Error, FeaturesRequest, Hello, OpenFlowMessage
 from tcp_lab import nothing_left, until
 
-LAUNCH = (sys.executable, "-m", "penstock.controllers.launch")
+LAUNCH = (sys.executable, "-m", "penstock.launch")
 
 APP = """\
 from ryu.base import app_manager

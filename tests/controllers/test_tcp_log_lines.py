@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.controllers.tcp.log_lines import LONGEST, FollowedFile, LineSplitter
+from penstock._controllers.tcp.log_lines import LONGEST, FollowedFile, LineSplitter
 
 
 def split(*parts: bytes) -> list[str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from disk_lab import file_limit
-from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.process import GRACE_S, ControllerProcess, Program
+from penstock._controllers.tcp import ports
+from penstock._controllers.tcp.process import GRACE_S, ControllerProcess, Program
 from penstock.errors import PenstockError
 from tcp_lab import is_alive, nothing_left, script, until, wait_until
 
@@ -251,7 +251,7 @@ def test_a_port_that_somebody_has_is_a_sentence(tmp_path: Path) -> None:
 PENSTOCK = """
 import asyncio, sys
 from pathlib import Path
-from penstock.controllers.tcp.process import ControllerProcess, Program
+from penstock._controllers.tcp.process import ControllerProcess, Program
 
 async def main():
     program = Program("c0", (sys.executable, "-ISu", sys.argv[1], "{port}"), int(sys.argv[2]))

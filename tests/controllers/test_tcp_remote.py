@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from penstock.controllers.held import Ledger
-from penstock.controllers.tcp.remote import RemoteController
-from penstock.controllers.tcp.tls import Tls, tls_of
+from penstock._controllers.held import Ledger
+from penstock._controllers.tcp.remote import RemoteController
+from penstock._controllers.tcp.tls import Tls, tls_of
+from penstock._world.assembly import build_network
+from penstock._world.component import Component, Endpoint
+from penstock._world.topology import topology
+from penstock._world.world import World
 from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesRequest, Hello, PacketIn, PacketOut
-from penstock.world.assembly import build_network
-from penstock.world.component import Component, Endpoint
-from penstock.world.topology import topology
-from penstock.world.world import World
 
 
 def packet_in(data: bytes, tag: str) -> PacketIn:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.session import ControlSession, Patience, connect
+from penstock._controllers.tcp import ports
+from penstock._controllers.tcp.session import ControlSession, Patience, connect
 from penstock.errors import PenstockError
 from penstock.openflow.messages import (
     V13,
@@ -283,7 +283,7 @@ def test_one_that_never_greets_is_given_up() -> None:
 
 
 def test_who_does_not_read_is_hung_up_on_however_much_he_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.controllers.tcp.session.MOST_UNREAD", 8_000_000)
+    monkeypatch.setattr("penstock._controllers.tcp.session.MOST_UNREAD", 8_000_000)
     waiting: list[int] = []
 
     async def act(meeting: Meeting) -> None:

@@ -24,10 +24,10 @@ from tools.follow_page import (
     provided_for,
 )
 
-from penstock.api import Scenario
-from penstock.cli.main import commands
-from penstock.verify.options import VerifyOptions
-from penstock.verify.proof import Proving
+from penstock._api import Scenario
+from penstock._cli.main import commands
+from penstock._verify.options import VerifyOptions
+from penstock._verify.proof import Proving
 from required_tools import do_without
 
 PAGES = {str(page.relative_to(ROOT)): blocks_of(page) for page in pages()}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.doctor import getting, parts, probing, requirements
-from penstock.doctor.parts import PARTS, Package, Part, Program
+from penstock._doctor import getting, parts, probing, requirements
+from penstock._doctor.parts import PARTS, Package, Part, Program
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from penstock.properties.base import Property, Violated
-from penstock.world.network import Network
-from penstock.world.world import World
+from penstock._properties.base import Property, Violated
+from penstock._world.network import Network
+from penstock._world.world import World
 
 LARGEST = 300
 """Systems with more states than this are passed over: the plain search is slow on purpose."""

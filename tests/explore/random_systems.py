@@ -8,12 +8,12 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from penstock.properties.base import Property, Violated
-from penstock.world.component import Endpoint, Event, Send, Step
-from penstock.world.fabric import Fabric, Wire
-from penstock.world.faults import Faults
-from penstock.world.network import Network
-from penstock.world.signals import FABRIC
+from penstock._properties.base import Property, Violated
+from penstock._world.component import Endpoint, Event, Send, Step
+from penstock._world.fabric import Fabric, Wire
+from penstock._world.faults import Faults
+from penstock._world.network import Network
+from penstock._world.signals import FABRIC
 
 
 @dataclass

@@ -9,14 +9,14 @@ from typing import Any
 
 from random_systems import Automaton, Order, random_network, sparsely_aware_network
 
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.depth_first import depth_first
-from penstock.explore.expand import plain
-from penstock.explore.search import Bounds, Key, Search, Successors
-from penstock.properties.base import Property, Violated
-from penstock.world.network import Network
-from penstock.world.signals import FABRIC
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.depth_first import depth_first
+from penstock._explore.expand import plain
+from penstock._explore.search import Bounds, Key, Search, Successors
+from penstock._properties.base import Property, Violated
+from penstock._world.network import Network
+from penstock._world.signals import FABRIC
 
 LARGEST = 250
 """Systems with more states than this are passed over."""

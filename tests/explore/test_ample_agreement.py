@@ -13,14 +13,14 @@ import pytest
 from reducible_systems import Noting, is_small, random_cells, searched
 
 from little_components import Talker, network, wire
-from penstock.explore import ample, quiet
-from penstock.explore.ample import Ample
-from penstock.explore.cells import Cells
-from penstock.explore.footprints import Footprints
-from penstock.explore.foresight import Foresight
-from penstock.explore.quiet import Quiet
-from penstock.explore.reductions import reduced
-from penstock.explore.watching import Watching
+from penstock._explore import ample, quiet
+from penstock._explore.ample import Ample
+from penstock._explore.cells import Cells
+from penstock._explore.footprints import Footprints
+from penstock._explore.foresight import Foresight
+from penstock._explore.quiet import Quiet
+from penstock._explore.reductions import reduced
+from penstock._explore.watching import Watching
 
 SYSTEMS = 50
 """How many systems of each sort are compared."""

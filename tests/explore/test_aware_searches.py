@@ -12,20 +12,20 @@ from plain_search import oracle
 from random_systems import Onlooker, random_network
 
 from little_components import Talker, network, wire
+from penstock._explore import interning
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.depth_first import depth_first
+from penstock._explore.random_walk import random_walk
+from penstock._explore.search import Bounds, Outcome, Search
+from penstock._properties.base import Property, Violated
+from penstock._world.component import Step
+from penstock._world.faults import Faults
+from penstock._world.network import ComponentRaised, Network
+from penstock._world.signals import FABRIC
+from penstock._world.transition import ACT, Transition
+from penstock._world.world import World
 from penstock.errors import PenstockError
-from penstock.explore import interning
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.depth_first import depth_first
-from penstock.explore.random_walk import random_walk
-from penstock.explore.search import Bounds, Outcome, Search
-from penstock.properties.base import Property, Violated
-from penstock.world.component import Step
-from penstock.world.faults import Faults
-from penstock.world.network import ComponentRaised, Network
-from penstock.world.signals import FABRIC
-from penstock.world.transition import ACT, Transition
-from penstock.world.world import World
 
 SEARCHES = [(depth_first, True), (breadth_first, True), (depth_first, False), (breadth_first, False)]
 

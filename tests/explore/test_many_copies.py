@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from little_components import Note, Talker, network, wire
-from penstock.explore.cells import Cells
-from penstock.world.component import Endpoint, Port, Send, Step
-from penstock.world.network import Network
+from penstock._explore.cells import Cells
+from penstock._world.component import Endpoint, Port, Send, Step
+from penstock._world.network import Network
 
 COPIES = 2000
 

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.check import Report, check
-from penstock.controllers.native import Controller
+from penstock._check.check import Report, check
+from penstock._controllers.native import Controller
+from penstock._properties.base import Property, Violated
+from penstock._scenario.scenario import Scenario
+from penstock._verify.options import VerifyOptions
+from penstock._verify.proof import prove
+from penstock._world.transition import Record
 from penstock.openflow.actions import ApplyActions, Output, UseMeter
 from penstock.openflow.match import ANYTHING
 from penstock.openflow.messages import Band, FlowCommand, FlowMod, MeterCommand, MeterMod, PortNo
-from penstock.properties.base import Property, Violated
-from penstock.scenario import Scenario
-from penstock.verify.options import VerifyOptions
-from penstock.verify.proof import prove
-from penstock.world.transition import Record
 
 
 class Policed(Controller):

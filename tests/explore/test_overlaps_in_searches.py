@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from penstock.check import Report, check
-from penstock.controllers.native import Controller
+from penstock._check.check import Report, check
+from penstock._controllers.native import Controller
+from penstock._scenario.scenario import Scenario
+from penstock._verify.options import VerifyOptions
+from penstock._verify.proof import prove
 from penstock.openflow.actions import Action, Output
 from penstock.openflow.match import Match
-from penstock.scenario import Scenario
-from penstock.verify.options import VerifyOptions
-from penstock.verify.proof import prove
 
 PORT, HOST = Match.of(in_port=1), Match.of(eth_dst=2)
 AWAY: tuple[Action, ...] = (Output(9),)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from penstock.check import Report, check
-from penstock.cli.main import main
+from penstock._check.check import Report, check
+from penstock._cli.main import main
+from penstock._explore.reductions import REDUCTIONS
+from penstock._scenario.scenario import Scenario, load_scenario
 from penstock.errors import PenstockError
-from penstock.explore.reductions import REDUCTIONS
-from penstock.scenario import Scenario, load_scenario
 
 BUG = Path(__file__).parents[2] / "examples" / "nice" / "bug_07.toml"
 ALL = list(REDUCTIONS)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from reducible_systems import Noting
 
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.reductions import reduced
-from penstock.scenario import load_scenario
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.reductions import reduced
+from penstock._scenario.scenario import load_scenario
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "nice"
 SCENARIOS = sorted(path.stem for path in EXAMPLES.glob("*.toml"))

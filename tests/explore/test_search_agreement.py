@@ -8,11 +8,11 @@ import pytest
 from plain_search import TooLarge, oracle
 from random_systems import Order, random_network
 
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.depth_first import depth_first
-from penstock.explore.search import Bounds, Search, fingerprint
-from penstock.world.network import Network
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.depth_first import depth_first
+from penstock._explore.search import Bounds, Search, fingerprint
+from penstock._world.network import Network
 
 SYSTEMS = 250
 """How many systems a test compares; four such tests make a thousand."""

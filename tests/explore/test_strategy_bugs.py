@@ -10,8 +10,8 @@ import pytest
 from bench.nice_search import EXAMPLES
 from bench.nice_table4 import NICE, beside, best_of_nice
 
-from penstock.check import Report, check
-from penstock.scenario import load_scenario
+from penstock._check.check import Report, check
+from penstock._scenario.scenario import load_scenario
 
 BUGS = range(1, len(NICE) + 1)
 NUMERALS = dict(zip(BUGS, NICE, strict=True))

@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from penstock.controllers.static import StaticController
+from penstock._controllers.static import StaticController
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Search
+from penstock._explore.strategies.flow_ir import FlowIndependence, same_ends
+from penstock._explore.strategies.plan import Plan, plan_of
+from penstock._world.assembly import build_network
+from penstock._world.frame import Frame
+from penstock._world.hosts import host
+from penstock._world.network import Network
+from penstock._world.topology import topology
 from penstock.errors import PenstockError
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Search
-from penstock.explore.strategies.flow_ir import FlowIndependence, same_ends
-from penstock.explore.strategies.plan import Plan, plan_of
-from penstock.world.assembly import build_network
-from penstock.world.frame import Frame
-from penstock.world.hosts import host
-from penstock.world.network import Network
-from penstock.world.packet import (
+from penstock.packet import (
     Ethernet,
     TcpFlags,
     arp_request,
@@ -28,7 +29,6 @@ from penstock.world.packet import (
     tcp_segment,
     udp_datagram,
 )
-from penstock.world.topology import topology
 
 ENDS = {"eth_src": 1, "eth_dst": 2, "ip_src": "10.0.0.1", "ip_dst": "10.0.0.2"}
 BACK = {"eth_src": 2, "eth_dst": 1, "ip_src": "10.0.0.2", "ip_dst": "10.0.0.1"}

@@ -14,13 +14,13 @@ from random_systems import Order
 
 from little_components import Note, Talker, wire
 from little_components import network as little_network
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.depth_first import depth_first
-from penstock.explore.strategies.guide import together
-from penstock.explore.strategies.kinds import Kind, Options, kind_of, roles
-from penstock.world.component import Endpoint, Port, Send, Step
-from penstock.world.network import Network
-from penstock.world.world import World
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.depth_first import depth_first
+from penstock._explore.strategies.guide import together
+from penstock._explore.strategies.kinds import Kind, Options, kind_of, roles
+from penstock._world.component import Endpoint, Port, Send, Step
+from penstock._world.network import Network
+from penstock._world.world import World
 
 CHOICES = [("no-delay",), ("unusual",), ("no-delay", "unusual")]
 ids = [" and ".join(names) for names in CHOICES]

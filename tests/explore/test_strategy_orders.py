@@ -11,13 +11,13 @@ from controlled_systems import controlled_network, planned
 from plain_search import TooLarge, oracle
 from random_systems import Order, random_network
 
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.search import Bounds, Outcome, Search, fingerprint
+from penstock._explore.strategies.by_cost import LOOKS, by_cost
+from penstock._explore.strategies.guide import Guide
+from penstock._explore.strategies.plan import plan_of
+from penstock._world.network import Network
 from penstock.errors import PenstockError
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.search import Bounds, Outcome, Search, fingerprint
-from penstock.explore.strategies.by_cost import LOOKS, by_cost
-from penstock.explore.strategies.guide import Guide
-from penstock.explore.strategies.plan import plan_of
-from penstock.world.network import Network
 
 WITHOUT_END = [
     {"name": "delay-bounded"},

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from penstock.check import check, walk
-from penstock.cli.main import commands
+from penstock._check.check import check, walk
+from penstock._cli.main import commands
+from penstock._explore.strategies.base import Strategy
+from penstock._explore.strategies.no_delay import NoDelay
+from penstock._explore.strategies.pkt_seq import PacketSequences
+from penstock._explore.strategies.plan import STRATEGIES, plan_of
+from penstock._replay import replay
+from penstock._scenario.scenario import Scenario
+from penstock._world.hosts import host
 from penstock.errors import PenstockError
-from penstock.explore.strategies.base import Strategy
-from penstock.explore.strategies.no_delay import NoDelay
-from penstock.explore.strategies.pkt_seq import PacketSequences
-from penstock.explore.strategies.plan import STRATEGIES, plan_of
-from penstock.replay import replay
-from penstock.scenario import Scenario
-from penstock.world.hosts import host
 
 HERE = Path()
 CONTROLLERS = Path(__file__).parents[2] / "examples" / "controllers"

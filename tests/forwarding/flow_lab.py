@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.forwarding.following import Follower
-from penstock.forwarding.frames import frame_of
-from penstock.forwarding.header_space import header_of
-from penstock.forwarding.model import ForwardingModel, Outcome
+from penstock._forwarding.following import Follower
+from penstock._forwarding.frames import frame_of
+from penstock._forwarding.header_space import header_of
+from penstock._forwarding.model import ForwardingModel, Outcome
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint, Port, Step
+from penstock._world.faults import NO_FAULTS, Faults
+from penstock._world.frame import Frame
+from penstock._world.network import Network
+from penstock._world.signals import FABRIC
+from penstock._world.switch import SwitchOptions
+from penstock._world.switch.headers import read
+from penstock._world.topology import topology
+from penstock._world.transition import Record
+from penstock._world.world import World
 from penstock.openflow.actions import ApplyActions, Instruction, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import V13, Error, FlowCommand, FlowMod, OpenFlowMessage, PacketIn
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint, Port, Step
-from penstock.world.faults import NO_FAULTS, Faults
-from penstock.world.frame import Frame
-from penstock.world.network import Network
-from penstock.world.signals import FABRIC
-from penstock.world.switch import SwitchOptions
-from penstock.world.switch.headers import read
-from penstock.world.topology import topology
-from penstock.world.transition import Record
-from penstock.world.world import World
 
 PROBE = "probe"
 MOST_TRANSITIONS = 600

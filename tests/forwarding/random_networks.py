@@ -11,8 +11,12 @@ from bench.ovs.pool import Sample, sample
 from bench.ovs.rules import GROUPS, draw_bucket, draw_instructions, draw_match
 from flow_lab import Lab
 
-from penstock.forwarding.header_space import header_of
-from penstock.forwarding.kinds import kind_of
+from penstock._forwarding.header_space import header_of
+from penstock._forwarding.kinds import kind_of
+from penstock._world.faults import Faults
+from penstock._world.signals import FABRIC
+from penstock._world.switch import Switch
+from penstock._world.switch.headers import read
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
@@ -28,10 +32,6 @@ from penstock.openflow.messages import (
     PortMod,
     PortNo,
 )
-from penstock.world.faults import Faults
-from penstock.world.signals import FABRIC
-from penstock.world.switch import Switch
-from penstock.world.switch.headers import read
 
 SHAPES = ("single,3", "linear,2", "linear,3", "ring,3", "tree,2,2")
 CONFIGS = (PortConfig.DOWN, PortConfig.NO_RECV, PortConfig.NO_FLOOD, PortConfig.NO_FWD)

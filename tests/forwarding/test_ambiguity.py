@@ -9,8 +9,13 @@ import pytest
 from bench.ovs.rules import draw_instructions, draw_match
 from random_networks import packets
 
-from penstock.forwarding.ambiguity import Ambiguity, Audit, all_ambiguities, clashes
-from penstock.frozen import FrozenMap
+from penstock._base.frozen import FrozenMap
+from penstock._forwarding.ambiguity import Ambiguity, Audit, all_ambiguities, clashes
+from penstock._world.frame import Frame
+from penstock._world.switch import PortSpec, Switch, SwitchOptions, SwitchState
+from penstock._world.switch.flow_table import FlowEntry, FlowTable
+from penstock._world.switch.headers import read
+from penstock._world.switch.state import GroupEntry, MeterEntry
 from penstock.openflow.actions import (
     Action,
     ApplyActions,
@@ -27,11 +32,6 @@ from penstock.openflow.actions import (
 )
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import V10, V13, Band, Bucket, GroupType, PortNo
-from penstock.world.frame import Frame
-from penstock.world.switch import PortSpec, Switch, SwitchOptions, SwitchState
-from penstock.world.switch.flow_table import FlowEntry, FlowTable
-from penstock.world.switch.headers import read
-from penstock.world.switch.state import GroupEntry, MeterEntry
 
 PORTS = (1, 2, 3)
 

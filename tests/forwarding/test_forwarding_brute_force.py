@@ -14,7 +14,7 @@ from flow_lab import Lab, out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.forwarding.header_space import header_of
+from penstock._forwarding.header_space import header_of
 from penstock.openflow.actions import Action, ApplyActions, GotoTable, Instruction, Output, SetField
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PortNo

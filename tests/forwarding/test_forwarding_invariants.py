@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_networks import RandomNetwork
 
-from penstock.errors import PenstockError
-from penstock.forwarding.invariants import (
+from penstock._forwarding.invariants import (
     AllPairsReachability,
     Finding,
     Invariant,
@@ -22,7 +21,8 @@ from penstock.forwarding.invariants import (
     NoBlackHoles,
     NothingLost,
 )
-from penstock.forwarding.model import ForwardingModel
+from penstock._forwarding.model import ForwardingModel
+from penstock.errors import PenstockError
 from penstock.openflow.match import Match
 from penstock.openflow.messages import FlowCommand, FlowMod, PortNo
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from flow_lab import Lab, out
 
+from penstock._forwarding.header_space import fields_of
+from penstock._world.faults import Faults
+from penstock._world.switch import budgets
+from penstock._world.switch.state import PortStatus
 from penstock.errors import PenstockError
-from penstock.forwarding.header_space import fields_of
 from penstock.openflow.actions import (
     Action,
     ApplyActions,
@@ -31,9 +34,6 @@ from penstock.openflow.messages import (
     GroupType,
     PortNo,
 )
-from penstock.world.faults import Faults
-from penstock.world.switch import budgets
-from penstock.world.switch.state import PortStatus
 
 TO_H2 = Match.of(eth_dst="00:00:00:00:00:02")
 FLOOD = out(PortNo.FLOOD)

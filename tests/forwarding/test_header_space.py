@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.forwarding.frames import frame_of
-from penstock.forwarding.header_space import (
+from penstock._forwarding.frames import frame_of
+from penstock._forwarding.header_space import (
     Cube,
     cube_of,
     fields_of,
@@ -18,10 +18,10 @@ from penstock.forwarding.header_space import (
     overlap,
     pulled_back,
 )
-from penstock.forwarding.kinds import KINDS, Kind, kind_of, usual_header
-from penstock.forwarding.searching import Outside, Search
+from penstock._forwarding.kinds import KINDS, Kind, kind_of, usual_header
+from penstock._forwarding.searching import Outside, Search
+from penstock._world.switch.headers import read
 from penstock.openflow.match import Match
-from penstock.world.switch.headers import read
 
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True)
 BITS = 5

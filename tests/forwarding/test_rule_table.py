@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.forwarding.header_space import Cube, cube_of, header_of, overlap
-from penstock.forwarding.rules import RuleTable
+from penstock._forwarding.header_space import Cube, cube_of, header_of, overlap
+from penstock._forwarding.rules import RuleTable
+from penstock._world.switch.flow_table import FlowEntry, FlowTable
 from penstock.openflow.match import Match
-from penstock.world.switch.flow_table import FlowEntry, FlowTable
 
 SETTINGS = settings(max_examples=100, deadline=None, derandomize=True)
 low = st.integers(0, 15)

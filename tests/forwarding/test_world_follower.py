@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from flow_lab import Lab, Listener, everything, out
 
-from penstock.forwarding.following import Follower
+from penstock._forwarding.following import Follower
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint
+from penstock._world.fabric import Mobility
+from penstock._world.hosts import host
+from penstock._world.switch.flow_table import FlowTable
+from penstock._world.topology import TopologyBuilder, topology
+from penstock._world.world import World
 from penstock.openflow.match import Match
 from penstock.openflow.messages import FlowCommand, FlowMod, PortNo
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint
-from penstock.world.fabric import Mobility
-from penstock.world.hosts import host
-from penstock.world.switch.flow_table import FlowTable
-from penstock.world.topology import TopologyBuilder, topology
-from penstock.world.world import World
 
 TO_H2 = Match.of(eth_dst="00:00:00:00:00:02")
 

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from penstock.controllers.native import FLOOD, Controller
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz, run_folder, stage_of
-from penstock.fuzz.generator import Generator
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.judging import Invariant
-from penstock.fuzz.stage import Stage
+from penstock._controllers.native import FLOOD, Controller
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz, run_folder, stage_of
+from penstock._fuzz.generator import Generator
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.judging import Invariant
+from penstock._fuzz.stage import Stage
+from penstock._scenario.scenario import Scenario
+from penstock._trace.trace import Trace, read_trace
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn, PortNo
-from penstock.scenario import Scenario
-from penstock.trace import Trace, read_trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEARNING = {"native": "controllers/learning_switch.py:LearningSwitch"}

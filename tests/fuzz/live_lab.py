@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.controllers.osken.ryu import source_folders
-from penstock.controllers.tcp import ports
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.live import LiveStage
-from penstock.fuzz.recorder import Recorder
-from penstock.scenario import Scenario, scenario_of
-from penstock.trace import TraceWriter
-from penstock.world.transition import Record
+from penstock._controllers.osken.ryu import source_folders
+from penstock._controllers.tcp import ports
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.live import LiveStage
+from penstock._fuzz.recorder import Recorder
+from penstock._scenario.scenario import Scenario, scenario_of
+from penstock._trace.trace import TraceWriter
+from penstock._world.transition import Record
 from required_tools import do_without, find_tool
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def ryu(app: str = "ryu.app.simple_switch_13") -> Table:
     """Return one of Ryu's own apps under the launcher."""
     if not source_folders():
         do_without("The sources of Ryu are missing: make setup fetches them.")
-    return {"cmd": [sys.executable, "-m", "penstock.controllers.launch", app, "--port", "{port}"]}
+    return {"cmd": [sys.executable, "-m", "penstock.launch", app, "--port", "{port}"]}
 
 
 def ovs_testcontroller() -> Table:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from fuzz_lab import EXAMPLES, LEARNING, Flooder, scenario
 
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.traffic import Talker
+from penstock._scenario.scenario import Scenario, scenario_of
+from penstock._world.component import Endpoint
+from penstock._world.hosts import Ping
+from penstock._world.switch import Switch
 from penstock.errors import PenstockError
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.traffic import Talker
-from penstock.scenario import Scenario, scenario_of
-from penstock.world.component import Endpoint
-from penstock.world.hosts import Ping
-from penstock.world.switch import Switch
 
 
 def hosts_of(setting: Any) -> dict[str, object]:

@@ -12,13 +12,13 @@ import pytest
 from fuzz_lab import LEARNING, scenario
 from live_lab import live_scenario, scripted
 
-from penstock.controllers.tcp import ports
+from penstock._controllers.tcp import ports
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.fuzzing import Fuzzing, fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.listening import SERVICES
+from penstock._trace.trace import read_trace
 from penstock.errors import PenstockError
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.fuzzing import Fuzzing, fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.listening import SERVICES
-from penstock.trace import read_trace
 from tcp_lab import nothing_left
 
 PATIENCE_S = 20

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from fuzz_lab import fuzzing, opened, perform, scenario, written
 
-from penstock.cli.console import HELP, Console
-from penstock.cli.fuzzing import converse
+from penstock._cli.console import HELP, Console
+from penstock._cli.fuzzing import converse
+from penstock._fuzz.fuzzing import Fuzzing
+from penstock._fuzz.invariants import invariants_of
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import Fuzzing
-from penstock.fuzz.invariants import invariants_of
 
 
 @pytest.fixture

@@ -11,23 +11,23 @@ from fuzz_lab import scenario
 from live_lab import live_scenario, scripted
 from test_log_errors import KEY_ERROR
 
-from penstock.controllers.native import Controller
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.controller_errors import SETTLING_MS, ControllerErrors
-from penstock.fuzz.fuzzing import Report, fuzz
-from penstock.fuzz.invariants import invariants_of
-from penstock.fuzz.judging import REPEATED
-from penstock.fuzz.live import LINES_PER_S, LiveStage
-from penstock.fuzz.options import FuzzOptions
-from penstock.fuzz.summary import lasting, summary, summary_lines
-from penstock.minimize.ddmin import minimise
-from penstock.minimize.live_play import SilentLog
-from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.script import load_script
-from penstock.report.run_story import Choice, tell_run
-from penstock.trace import read_trace
-from penstock.world.component import Event
-from penstock.world.transition import Record, Transition
+from penstock._controllers.native import Controller
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.controller_errors import SETTLING_MS, ControllerErrors
+from penstock._fuzz.fuzzing import Report, fuzz
+from penstock._fuzz.invariants import invariants_of
+from penstock._fuzz.judging import REPEATED
+from penstock._fuzz.live import LINES_PER_S, LiveStage
+from penstock._fuzz.options import FuzzOptions
+from penstock._fuzz.summary import lasting, summary, summary_lines
+from penstock._minimize.ddmin import minimise
+from penstock._minimize.live_play import SilentLog
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.script import load_script
+from penstock._report.run_story import Choice, tell_run
+from penstock._trace.trace import read_trace
+from penstock._world.component import Event
+from penstock._world.transition import Record, Transition
 from tcp_lab import nothing_left
 
 

@@ -6,16 +6,16 @@ from random import Random
 
 import pytest
 
-from penstock.controllers.static import StaticController
+from penstock._controllers.static import StaticController
+from penstock._fuzz.courier import Courier
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint
+from penstock._world.faults import Faults
+from penstock._world.frame import Frame
+from penstock._world.topology import topology
+from penstock._world.transition import DELIVER, Transition
+from penstock._world.world import World
 from penstock.errors import PenstockError
-from penstock.fuzz.courier import Courier
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint
-from penstock.world.faults import Faults
-from penstock.world.frame import Frame
-from penstock.world.topology import topology
-from penstock.world.transition import DELIVER, Transition
-from penstock.world.world import World
 
 A, B = Endpoint("h1", 0), Endpoint("h2", 0)
 

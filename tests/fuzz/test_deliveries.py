@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from fuzz_lab import Flooder, scenario
 
-from penstock.controllers.native import Controller
-from penstock.fuzz.fuzzing import Report, fuzz
-from penstock.fuzz.invariants import invariants_of
-from penstock.fuzz.summary import next_steps_of, run_verdict
+from penstock._controllers.native import Controller
+from penstock._fuzz.fuzzing import Report, fuzz
+from penstock._fuzz.invariants import invariants_of
+from penstock._fuzz.summary import next_steps_of, run_verdict
+from penstock._verdict.stopping import Why
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn, PacketOut, PortNo
-from penstock.stopping import Why
 
 SEND = ("send h1 to h2 ping 1", "wait 100")
 FLOOD = (Output(PortNo.FLOOD),)

@@ -13,11 +13,11 @@ import pytest
 from fuzz_lab import LEARNING
 from live_lab import ROOT
 
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.fuzzing import run_folder, stage_of
-from penstock.fuzz.invariants import DEFAULT, invariants_of
-from penstock.fuzz.profiles import PROFILES
-from penstock.scenario import scenario_of
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.fuzzing import run_folder, stage_of
+from penstock._fuzz.invariants import DEFAULT, invariants_of
+from penstock._fuzz.profiles import PROFILES
+from penstock._scenario.scenario import scenario_of
 
 PAGE = (ROOT / "docs" / "fuzz.md").read_text()
 COMMANDS = re.findall(r"^\$ penstock (.*)$", PAGE, re.MULTILINE)

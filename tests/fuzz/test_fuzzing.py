@@ -12,14 +12,14 @@ from bench.fuzz_speed import measure, one_run
 from fuzz_lab import EXAMPLES, Flooder, fuzzing, opened, perform, run, scenario, written
 
 from hash_seeds import printed_under_hash_seeds
+from penstock._fuzz.fuzzing import with_options
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.judging import Finding
+from penstock._scenario.scenario import Scenario, load_scenario
+from penstock._trace.trace import read_trace
+from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import with_options
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.judging import Finding
 from penstock.openflow.messages import PacketIn
-from penstock.scenario import Scenario, load_scenario
-from penstock.trace import read_trace
-from penstock.world.transition import Record
 
 APPS = Path(__file__).parent
 
@@ -73,8 +73,8 @@ from pathlib import Path
 import sys
 sys.path.insert(0, {str(APPS)!r})
 from fuzz_lab import LEARNING, EXAMPLES
-from penstock.fuzz.fuzzing import fuzz
-from penstock.scenario import Scenario
+from penstock._fuzz.fuzzing import fuzz
+from penstock._scenario.scenario import Scenario
 native = {controller == "native"}
 given = Scenario(
     controller=LEARNING if native else {{"apps": ["apps_monitor.py"]}},

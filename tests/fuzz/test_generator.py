@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from fuzz_lab import Flooder, opened, perform, scenario
 
+from penstock._fuzz import profiles
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.generator import Generator
+from penstock._fuzz.inputs import InjectFrame, Input, Wait
+from penstock._fuzz.options import FuzzOptions
+from penstock._fuzz.profiles import KINDS, PROFILES, rates_of
+from penstock._fuzz.stage import Stage
 from penstock.errors import PenstockError
-from penstock.fuzz import profiles
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.generator import Generator
-from penstock.fuzz.inputs import InjectFrame, Input, Wait
-from penstock.fuzz.options import FuzzOptions
-from penstock.fuzz.profiles import KINDS, PROFILES, rates_of
-from penstock.fuzz.stage import Stage
-from penstock.world.packet import describe
+from penstock.packet import describe
 
 
 def drawn(stage: Stage, seed: int, count: int, *, performed: bool = True) -> list[Input]:

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.errors import PenstockError
-from penstock.fuzz import inputs
-from penstock.fuzz.inputs import (
+from penstock._fuzz import inputs
+from penstock._fuzz.inputs import (
     FAULTS,
     PROTOCOLS,
     VERBS,
@@ -33,7 +32,8 @@ from penstock.fuzz.inputs import (
     WireFault,
     input_of,
 )
-from penstock.world.component import Endpoint
+from penstock._world.component import Endpoint
+from penstock.errors import PenstockError
 
 names = st.from_regex(r"[a-z][a-z0-9_.]{0,6}", fullmatch=True)
 numbers = st.integers(0, 10**9)

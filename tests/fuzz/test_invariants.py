@@ -14,21 +14,21 @@ import pytest
 from fuzz_lab import Flooder, fuzzing, opened, perform, scenario
 from live_lab import live_scenario, on_stage, scripted
 
-from penstock.controllers.native import Controller
+from penstock._controllers.native import Controller
+from penstock._fuzz import overlaps
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.fuzzing import Fuzzing, run_folder, stage_of
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.invariants import DEFAULT, Lasting, Patience, Wires, invariants_of
+from penstock._fuzz.judging import Finding
+from penstock._fuzz.live import LiveStage
+from penstock._fuzz.stage import Stage
+from penstock._scenario.scenario import Scenario
+from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from penstock.fuzz import overlaps
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.fuzzing import Fuzzing, run_folder, stage_of
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.invariants import DEFAULT, Lasting, Patience, Wires, invariants_of
-from penstock.fuzz.judging import Finding
-from penstock.fuzz.live import LiveStage
-from penstock.fuzz.stage import Stage
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn, PortNo
-from penstock.scenario import Scenario
-from penstock.world.transition import Record
 from tcp_lab import until
 
 

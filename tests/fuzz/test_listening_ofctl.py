@@ -14,17 +14,17 @@ from bench.ovs.bridge import Bridge, BridgePlan, BridgePort
 from bench.ovs.instance import OpenVSwitch
 from calling_lab import PATIENCE_S, Caller, greeted
 
-from penstock.controllers.tcp.remote import RemoteController
+from penstock._controllers.tcp.remote import RemoteController
+from penstock._fuzz.listening import SERVICES, Listening, with_services
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint
+from penstock._world.faults import Faults
+from penstock._world.switch import Switch, SwitchOptions
+from penstock._world.topology import topology
+from penstock._world.transition import Record
+from penstock._world.world import World
 from penstock.errors import PenstockError
-from penstock.fuzz.listening import SERVICES, Listening, with_services
 from penstock.openflow.messages import V10, V13, Hello, PortStatus, SetConfig
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint
-from penstock.world.faults import Faults
-from penstock.world.switch import Switch, SwitchOptions
-from penstock.world.topology import topology
-from penstock.world.transition import Record
-from penstock.world.world import World
 
 FLAGS = {V10: "OpenFlow10", V13: "OpenFlow13"}
 

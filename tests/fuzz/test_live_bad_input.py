@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from live_lab import live_scenario, on_stage, scripted
 
-from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.session import Patience
+from penstock._controllers.tcp import ports
+from penstock._controllers.tcp.session import Patience
+from penstock._fuzz.live import LiveStage
+from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from penstock.fuzz.live import LiveStage
-from penstock.world.transition import Record
 from tcp_lab import nothing_left
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from live_lab import REAL, live_scenario, on_stage, real, received
 
-from penstock.fuzz.fuzzing import fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.live import LiveStage
-from penstock.fuzz.stage import Stage
-from penstock.world.transition import Record
+from penstock._fuzz.fuzzing import fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.live import LiveStage
+from penstock._fuzz.stage import Stage
+from penstock._world.transition import Record
 from tcp_lab import nothing_left
 
 LINEAR_3 = {1: 2, 2: 3, 3: 2}

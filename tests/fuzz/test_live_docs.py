@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from live_lab import ROOT, live_scenario, on_stage, ovs_testcontroller, ryu
 
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.live import LiveStage
-from penstock.scenario import scenario_of
-from penstock.world.transition import Record
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.live import LiveStage
+from penstock._scenario.scenario import scenario_of
+from penstock._world.transition import Record
 
 BLOCK = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 SHOWN = [tomllib.loads(block) for block in BLOCK.findall((ROOT / "docs" / "live.md").read_text())]
-NEEDED = {"ovs-testcontroller": ovs_testcontroller, "penstock.controllers.launch": ryu}
+NEEDED = {"ovs-testcontroller": ovs_testcontroller, "penstock.launch": ryu}
 
 
 @pytest.mark.parametrize("table", SHOWN, ids=lambda table: table["controller"]["cmd"].split()[0])

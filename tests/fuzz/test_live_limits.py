@@ -11,15 +11,15 @@ from fuzz_lab import run, scenario
 from live_lab import live_scenario, on_stage, scripted
 
 from disk_lab import file_limit
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.fuzzing import fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.live import LiveStage
+from penstock._scenario.scenario import Scenario
+from penstock._trace.trace import ECHO_KEPT
+from penstock._world.component import Endpoint
+from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.fuzzing import fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.live import LiveStage
-from penstock.scenario import Scenario
-from penstock.trace import ECHO_KEPT
-from penstock.world.component import Endpoint
-from penstock.world.transition import Record
 from tcp_lab import nothing_left, until
 
 ANSWER_S = 5.0
@@ -34,7 +34,7 @@ def one_switch(folder: Path, *words: str, **more: Any) -> Scenario:
 def test_a_controller_that_talks_and_never_reads_is_hung_up_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.controllers.tcp.session.MOST_UNREAD", 1_000_000)
+    monkeypatch.setattr("penstock._controllers.tcp.session.MOST_UNREAD", 1_000_000)
     trace = tmp_path / "trace.jsonl"
 
     async def act(stage: LiveStage, records: list[Record]) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from live_lab import live_scenario, on_stage, scripted
 
-from penstock.controllers.tcp.session import Patience
+from penstock._controllers.tcp.session import Patience
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.live import LiveStage
+from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.live import LiveStage
 from penstock.openflow.messages import Role
-from penstock.world.transition import Record
 from tcp_lab import nothing_left, until
 
 BOTH = ["s1-c0", "s2-c0"]

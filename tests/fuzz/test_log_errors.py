@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock._fuzz.log_errors import LoggedError, LogReader, checked_pattern, plain, statement_of
+from penstock._fuzz.options import FuzzOptions
 from penstock.errors import PenstockError
-from penstock.fuzz.log_errors import LoggedError, LogReader, checked_pattern, plain, statement_of
-from penstock.fuzz.options import FuzzOptions
 
 KEY_ERROR = """\
 Traceback (most recent call last):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.fuzz.fuzzing import Found, Outcome, Report
-from penstock.fuzz.judging import HEALED, Finding
-from penstock.fuzz.passing import number_passed, passing
-from penstock.fuzz.summary import summary
-from penstock.scenario import Scenario
+from penstock._fuzz.fuzzing import Found, Outcome, Report
+from penstock._fuzz.judging import HEALED, Finding
+from penstock._fuzz.passing import number_passed, passing
+from penstock._fuzz.summary import summary
+from penstock._scenario.scenario import Scenario
 
 
 def lasting(number: int, pair: str = "h1 to h2") -> Found:

@@ -15,10 +15,16 @@ import pytest
 from calling_lab import Caller, greeted
 from live_lab import live_scenario, on_stage, scripted
 
-from penstock.controllers.tcp.remote import RemoteController
-from penstock.fuzz.calling import open_to_callers
-from penstock.fuzz.listening import Listening, with_services
-from penstock.fuzz.live import LiveStage
+from penstock._controllers.tcp.remote import RemoteController
+from penstock._fuzz.calling import open_to_callers
+from penstock._fuzz.listening import Listening, with_services
+from penstock._fuzz.live import LiveStage
+from penstock._world.assembly import build_network
+from penstock._world.faults import Faults
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import Topology, TopologyBuilder
+from penstock._world.transition import Record
+from penstock._world.world import World
 from penstock.openflow.actions import ApplyActions, Output, UseMeter
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
@@ -32,13 +38,7 @@ from penstock.openflow.messages import (
     PortNo,
 )
 from penstock.openflow.stats import FlowRequest, Flows, FlowStats, MeterRequest, Meters, MeterStats
-from penstock.world.assembly import build_network
-from penstock.world.faults import Faults
-from penstock.world.packet import arp_request, tcp_segment
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import Topology, TopologyBuilder
-from penstock.world.transition import Record
-from penstock.world.world import World
+from penstock.packet import arp_request, tcp_segment
 
 LENGTH = 1500
 SECONDS = 20

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from fuzz_lab import perform, scenario
 
-from penstock.controllers.native import Controller
-from penstock.fuzz.building import build_setting
-from penstock.fuzz.fuzzing import run_folder, stage_of
-from penstock.fuzz.orders import TablesAsOrdered
-from penstock.fuzz.stage import Stage
+from penstock._controllers.native import Controller
+from penstock._fuzz.building import build_setting
+from penstock._fuzz.fuzzing import run_folder, stage_of
+from penstock._fuzz.orders import TablesAsOrdered
+from penstock._fuzz.stage import Stage
+from penstock._scenario.scenario import Scenario
+from penstock._world.component import Endpoint
 from penstock.openflow.actions import ApplyActions, GotoTable, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import FlowCommand, FlowMod, OpenFlowMessage, PacketIn, Role, RoleRequest
-from penstock.scenario import Scenario
-from penstock.world.component import Endpoint
 
 
 class Silent(Controller):

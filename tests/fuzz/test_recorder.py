@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from fuzz_lab import opened, perform, scenario, written
 
-from penstock.fuzz.judging import Finding
-from penstock.fuzz.stage import Stage
+from penstock._fuzz.judging import Finding
+from penstock._fuzz.stage import Stage
+from penstock._trace.trace import Line, read_trace
+from penstock._world.component import Endpoint
 from penstock.openflow.messages import V13, EchoRequest, FlowCommand, FlowMod
 from penstock.openflow.wire import decode, encode
-from penstock.trace import Line, read_trace
-from penstock.world.component import Endpoint
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fuzz_lab import scenario
 
-from penstock.fuzz.fuzzing import Found, Outcome, Report
-from penstock.fuzz.judging import HEALED, REPEATED, Finding
-from penstock.fuzz.summary import (
+from penstock._fuzz.fuzzing import Found, Outcome, Report
+from penstock._fuzz.judging import HEALED, REPEATED, Finding
+from penstock._fuzz.summary import (
     finding_line,
     lasting,
     run_verdict,
@@ -17,7 +17,7 @@ from penstock.fuzz.summary import (
     summary_lines,
     write_summary,
 )
-from penstock.stopping import Bound, Why
+from penstock._verdict.stopping import Bound, Why
 
 
 def found(

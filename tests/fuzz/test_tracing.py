@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from fuzz_lab import opened, perform, scenario, written
 
-from penstock.controllers.native import Controller
-from penstock.fuzz.stage import Stage
-from penstock.fuzz.tracing import MOST_HOPS, hops_of
+from penstock._controllers.native import Controller
+from penstock._fuzz.stage import Stage
+from penstock._fuzz.tracing import MOST_HOPS, hops_of
+from penstock._world.component import Endpoint
+from penstock._world.frame import Frame
+from penstock._world.transition import Record
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn, PortNo
-from penstock.world.component import Endpoint
-from penstock.world.frame import Frame
-from penstock.world.packet import ping_request
-from penstock.world.transition import Record
+from penstock.packet import ping_request
 
 PING = Frame(ping_request(eth_src=1, eth_dst=2, ip_src="10.0.0.1", ip_dst="10.0.0.2").to_bytes(), "h1?")
 

@@ -6,12 +6,13 @@ from random import Random
 
 import pytest
 
+from penstock._fuzz.inputs import PROTOCOLS, SendPacket
+from penstock._fuzz.traffic import ODD_FRAMES, Order, Station, Talker, odd_frame, order_of
+from penstock._world.frame import Frame
+from penstock._world.hosts.host import Address
+from penstock._world.signals import FABRIC
 from penstock.errors import PenstockError
-from penstock.fuzz.inputs import PROTOCOLS, SendPacket
-from penstock.fuzz.traffic import ODD_FRAMES, Order, Station, Talker, odd_frame, order_of
-from penstock.world.frame import Frame
-from penstock.world.hosts.host import Address
-from penstock.world.packet import (
+from penstock.packet import (
     ARP,
     TCP,
     UDP,
@@ -23,7 +24,6 @@ from penstock.world.packet import (
     tcp_segment,
     udp_datagram,
 )
-from penstock.world.signals import FABRIC
 
 H1, H2 = Station("h1", 1, 0x0A000001, 0), Station("h2", 2, 0x0A000002, 0)
 STATIONS = {"h1": H1, "h2": H2}

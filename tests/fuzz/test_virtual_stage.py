@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from fuzz_lab import Flooder, opened, perform, scenario, written
 
+from penstock._fuzz.stage import Stage, View
+from penstock._world.component import Endpoint
+from penstock._world.signals import FABRIC
 from penstock.errors import PenstockError
-from penstock.fuzz.stage import Stage, View
 from penstock.openflow.messages import Experimenter, OpenFlowMessage
-from penstock.world.component import Endpoint
-from penstock.world.signals import FABRIC
 
 
 def rested(stage: Stage) -> None:

@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from penstock.check import walk
-from penstock.controllers.osken.ryu import source_folders
-from penstock.controllers.tcp import ports
-from penstock.fuzz.fuzzing import Fuzzing, fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.invariants import invariants_of
-from penstock.scenario import Scenario, load_scenario
-from penstock.tables import Table
+from penstock._base.tables import Table
+from penstock._check.check import walk
+from penstock._controllers.osken.ryu import source_folders
+from penstock._controllers.tcp import ports
+from penstock._fuzz.fuzzing import Fuzzing, fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.invariants import invariants_of
+from penstock._scenario.scenario import Scenario, load_scenario
 from required_tools import do_without
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -73,7 +73,7 @@ def performed_live(folder: Path, *texts: str) -> Path:
     words = [
         sys.executable,
         "-m",
-        "penstock.controllers.launch",
+        "penstock.launch",
         "ryu.app.simple_switch_13",
         "--port",
         "{port}",
@@ -90,7 +90,7 @@ def performed_live(folder: Path, *texts: str) -> Path:
 def app_in_a_process(folder: Path, source: str, **options: Any) -> Scenario:
     """Return a switch with two hosts under an app, which is written down here; the options are of [fuzz]."""
     (folder / "app.py").write_text(source)
-    words = [sys.executable, "-m", "penstock.controllers.launch", "app.py", "--port", "{port}"]
+    words = [sys.executable, "-m", "penstock.launch", "app.py", "--port", "{port}"]
     return Scenario(
         controller={"cmd": words, "port": ports.free_port()},
         topology="single,2",

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
+from penstock._minimize.bugs import bugs_of, minimised_in, others_like, read
 from penstock.errors import PenstockError
-from penstock.minimize.bugs import bugs_of, minimised_in, others_like, read
 
 GOOD = {
     "bug": "BlackHoleFreedom-1",

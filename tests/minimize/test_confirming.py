@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from minimize_lab import LIVE_INPUTS, moving_hosts, performed_live
 
-from penstock.minimize.confirming import confirmed, confirming_tries, is_confirmed
-from penstock.minimize.ddmin import Minimal, conditions
-from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.progress import Progress
-from penstock.minimize.script import Cue, Script, load_script
-from penstock.minimize.virtual_replay import VirtualReproducer
-from penstock.minimize.waiting import Waiting
-from penstock.minimize.worker import Origin
+from penstock._minimize.confirming import confirmed, confirming_tries, is_confirmed
+from penstock._minimize.ddmin import Minimal, conditions
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.progress import Progress
+from penstock._minimize.script import Cue, Script, load_script
+from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._minimize.waiting import Waiting
+from penstock._minimize.worker import Origin
 
 
 def result(script: Script, inputs: tuple[Cue, ...], tries: int = 1) -> Minimal:

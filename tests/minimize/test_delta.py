@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.minimize.delta import ddmin, one_by_one
+from penstock._minimize.delta import ddmin, one_by_one
 
 FEW = settings(derandomize=True, deadline=None, max_examples=150)
 needs = st.sets(st.integers(0, 39), max_size=6)

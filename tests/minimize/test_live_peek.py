@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
 
-from penstock.minimize.ddmin import minimise
-from penstock.minimize.live_peek import LivePeekingReproducer
-from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.script import Cue, Script, load_script
-from penstock.minimize.waiting import USUAL, Waiting
+from penstock._minimize.ddmin import minimise
+from penstock._minimize.live_peek import LivePeekingReproducer
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.reproducers import reproducer_of
+from penstock._minimize.script import Cue, Script, load_script
+from penstock._minimize.waiting import USUAL, Waiting
 
 PEEKING = Waiting(peek=True)
 

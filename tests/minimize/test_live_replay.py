@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
 
-from penstock.controllers.tcp.faketime import MOMENT
-from penstock.minimize.ddmin import minimise
-from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.script import load_script
-from penstock.minimize.waiting import Pace, Waiting
-from penstock.replay import replay
+from penstock._controllers.tcp.faketime import MOMENT
+from penstock._minimize.ddmin import minimise
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.script import load_script
+from penstock._minimize.waiting import Pace, Waiting
+from penstock._replay import replay
 from required_tools import find_tool
 
 

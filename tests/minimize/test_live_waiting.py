@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.controllers.tcp import ports
-from penstock.controllers.tcp.process import ControllerProcess, Program
-from penstock.fuzz.inputs import Wait
-from penstock.minimize.barriers import Barriers
-from penstock.minimize.equivalence import masked_log
-from penstock.minimize.script import LOG, Cue, Event, Script
-from penstock.minimize.waiting import HOPELESS, Lessons, Pace, Seen, Waiting, timers
-from penstock.scenario import Scenario
+from penstock._controllers.tcp import ports
+from penstock._controllers.tcp.process import ControllerProcess, Program
+from penstock._fuzz.inputs import Wait
+from penstock._minimize.barriers import Barriers
+from penstock._minimize.equivalence import masked_log
+from penstock._minimize.script import LOG, Cue, Event, Script
+from penstock._minimize.waiting import HOPELESS, Lessons, Pace, Seen, Waiting, timers
+from penstock._scenario.scenario import Scenario
 
 LIMIT_S = 30
 

@@ -9,15 +9,15 @@ from typing import ClassVar
 import pytest
 from minimize_lab import fuzzed, long_walk, moving_hosts
 
+from penstock._minimize.check_replay import CheckReproducer
+from penstock._minimize.ddmin import Minimal, NotReproducedError, minimise
+from penstock._minimize.identity import bug_of
+from penstock._minimize.reproducers import reproducer_of
+from penstock._minimize.reproducing import Attempt, Reproducer
+from penstock._minimize.script import Cue, Violation, load_script
+from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._replay import replay
 from penstock.errors import PenstockError
-from penstock.minimize.check_replay import CheckReproducer
-from penstock.minimize.ddmin import Minimal, NotReproducedError, minimise
-from penstock.minimize.identity import bug_of
-from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.reproducing import Attempt, Reproducer
-from penstock.minimize.script import Cue, Violation, load_script
-from penstock.minimize.virtual_replay import VirtualReproducer
-from penstock.replay import replay
 
 
 def assert_one_minimal(minimal: Minimal, reproducer: Reproducer) -> None:
@@ -109,8 +109,8 @@ def test_two_runs_with_one_bug_end_in_the_same_sequence(tmp_path: Path) -> None:
 
 
 def test_names_do_not_tell_bugs_apart_but_inputs_do(tmp_path: Path) -> None:
-    from penstock.fuzz.inputs import input_of
-    from penstock.minimize.script import Cue
+    from penstock._fuzz.inputs import input_of
+    from penstock._minimize.script import Cue
 
     script = load_script(moving_hosts(tmp_path))
 

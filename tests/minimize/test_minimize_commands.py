@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 from minimize_lab import app_in_a_process, fuzzed, moving_hosts, performed
 
-from penstock.api import replay
-from penstock.cli.main import commands
-from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.script import load_script
-from penstock.minimize.waiting import Waiting
+from penstock._api import replay
+from penstock._cli.main import commands
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.script import load_script
+from penstock._minimize.waiting import Waiting
 
 
 def penstock(*words: str) -> tuple[int, str]:
@@ -114,7 +114,7 @@ def test_a_trace_says_whether_any_violation_of_its_invariant_will_do(
 
 
 FLOODING = """
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

@@ -14,16 +14,16 @@ import pytest
 from click.testing import CliRunner
 from minimize_lab import EXAMPLES, long_walk, moving_hosts, performed
 
-from penstock.cli.main import commands
-from penstock.controllers.tcp import ports
+from penstock._cli.main import commands
+from penstock._controllers.tcp import ports
+from penstock._minimize.crew import DaskCrew, LocalCrew, refuse_fixed_ports
+from penstock._minimize.ddmin import Minimal, minimise
+from penstock._minimize.parallel import Work, minimise_in_parallel
+from penstock._minimize.progress import FILE
+from penstock._minimize.reproducers import reproducer_of
+from penstock._minimize.worker import Answer, Origin, Task, play
+from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
-from penstock.minimize.crew import DaskCrew, LocalCrew, refuse_fixed_ports
-from penstock.minimize.ddmin import Minimal, minimise
-from penstock.minimize.parallel import Work, minimise_in_parallel
-from penstock.minimize.progress import FILE
-from penstock.minimize.reproducers import reproducer_of
-from penstock.minimize.worker import Answer, Origin, Task, play
-from penstock.scenario import Scenario
 
 LIMIT_S = 60
 
@@ -166,7 +166,7 @@ def live(cmd_port: str) -> Scenario:
     words = [
         sys.executable,
         "-m",
-        "penstock.controllers.launch",
+        "penstock.launch",
         "migration_black_hole.py",
         "--port",
         cmd_port,
@@ -251,7 +251,7 @@ def test_nothing_is_left_running(real: Origin, tmp_path: Path, end: signal.Signa
     progress = tmp_path / FILE
     try:
         until(lambda: progress.exists() and progress.read_bytes().count(b"\n") > 1, "an answer")
-        until(lambda: "-m penstock.controllers.launch" in str(processes_of(mark)), "a controller at work")
+        until(lambda: "-m penstock.launch" in str(processes_of(mark)), "a controller at work")
         # As from a terminal, an interrupt reaches the whole group.
         (os.killpg if end == signal.SIGINT else os.kill)(process.pid, end)
         _, said = process.communicate(timeout=LIMIT_S)
@@ -283,7 +283,7 @@ def test_workers_and_a_cluster_exclude_each_other(walk: Origin, tmp_path: Path) 
 
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("penstock.minimize.crew._CONNECTING_S", 0.2)
+    monkeypatch.setattr("penstock._minimize.crew._CONNECTING_S", 0.2)
     address = f"tcp://127.0.0.1:{ports.free_port()}"
     with pytest.raises(PenstockError, match=f"No Dask scheduler answers at {address}"):
         DaskCrew(address)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from minimize_lab import moving_hosts
 
-from penstock.minimize.peek import PeekingReproducer
-from penstock.minimize.script import load_script
-from penstock.minimize.virtual_replay import ReplayStage, SilentRecorder, VirtualReproducer, drive
+from penstock._minimize.peek import PeekingReproducer
+from penstock._minimize.script import load_script
+from penstock._minimize.virtual_replay import ReplayStage, SilentRecorder, VirtualReproducer, drive
 
 
 def test_what_will_not_come_is_not_expected(tmp_path: Path) -> None:

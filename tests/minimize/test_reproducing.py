@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.minimize.reproducing import chance_of_missing, least_chance, tries_needed
+from penstock._minimize.reproducing import chance_of_missing, least_chance, tries_needed
 
 
 def test_as_in_the_paper_twenty_replays_miss_a_bug_of_one_in_five_once_in_a_hundred() -> None:

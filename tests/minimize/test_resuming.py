@@ -15,18 +15,18 @@ from typing import Any
 import pytest
 from minimize_lab import long_walk, moving_hosts
 
-from penstock.consent import consent_to
+from penstock._base.files import UnwritableError, append
+from penstock._fuzz.building import build_setting
+from penstock._minimize.check_replay import CheckReproducer
+from penstock._minimize.ddmin import NotReproducedError, minimise
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.progress import FILE, Progress
+from penstock._minimize.reproducing import Attempt
+from penstock._minimize.script import Cue, load_script
+from penstock._minimize.shortest import shortest
+from penstock._minimize.writing import write_minimal
+from penstock._trace.consent import consent_to
 from penstock.errors import PenstockError
-from penstock.files import UnwritableError, append
-from penstock.fuzz.building import build_setting
-from penstock.minimize.check_replay import CheckReproducer
-from penstock.minimize.ddmin import NotReproducedError, minimise
-from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.progress import FILE, Progress
-from penstock.minimize.reproducing import Attempt
-from penstock.minimize.script import Cue, load_script
-from penstock.minimize.shortest import shortest
-from penstock.minimize.writing import write_minimal
 
 LIMIT_S = 60
 
@@ -190,7 +190,7 @@ def filled(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
             raise UnwritableError(what, path, OSError(ENOSPC, os.strerror(ENOSPC)))
         append(path, data, what)
 
-    monkeypatch.setattr("penstock.minimize.progress.append", append_to_full)
+    monkeypatch.setattr("penstock._minimize.progress.append", append_to_full)
     return opened
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from minimize_lab import fuzzed, long_walk, moving_hosts
 
-from penstock.consent import consent_to
+from penstock._minimize.script import LOOK, Violation, about, load_script
+from penstock._trace.consent import consent_to
+from penstock._trace.trace import read_trace
 from penstock.errors import PenstockError
-from penstock.minimize.script import LOOK, Violation, about, load_script
-from penstock.trace import read_trace
 
 
 def test_all_steps_of_a_run_are_inputs_their_doing_or_expected(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from minimize_lab import long_walk, moving_hosts
 
+from penstock._minimize.check_replay import CheckReproducer
+from penstock._minimize.ddmin import Minimal, minimise
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.script import load_script
+from penstock._minimize.shortest import shortest
+from penstock._minimize.virtual_replay import VirtualReproducer
 from penstock.errors import PenstockError
-from penstock.minimize.check_replay import CheckReproducer
-from penstock.minimize.ddmin import Minimal, minimise
-from penstock.minimize.live_replay import LiveReproducer
-from penstock.minimize.script import load_script
-from penstock.minimize.shortest import shortest
-from penstock.minimize.virtual_replay import VirtualReproducer
 
 
 def test_a_sequence_of_two_is_proved_to_be_shortest(tmp_path: Path) -> None:

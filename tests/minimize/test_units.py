@@ -1,8 +1,8 @@
 """Inputs that belong together are left out together; what is left makes sense without the others."""
 
-from penstock.fuzz.inputs import endpoint_of, input_of
-from penstock.minimize.script import Action, Cue
-from penstock.minimize.units import cues_of, rewritten, singles, units_of
+from penstock._fuzz.inputs import endpoint_of, input_of
+from penstock._minimize.script import Action, Cue
+from penstock._minimize.units import cues_of, rewritten, singles, units_of
 
 HOMES = {"h1": endpoint_of("s1:1"), "h2": endpoint_of("s2:1")}
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from minimize_lab import LEARNING, RYU, fuzzed, moving_hosts
 
+from penstock._fuzz.inputs import input_of
+from penstock._minimize.script import Cue, Script, load_script
+from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._replay import replay
 from penstock.errors import PenstockError
-from penstock.fuzz.inputs import input_of
-from penstock.minimize.script import Cue, Script, load_script
-from penstock.minimize.virtual_replay import VirtualReproducer
-from penstock.replay import replay
 
 
 @pytest.mark.parametrize("seed", range(1, 5))

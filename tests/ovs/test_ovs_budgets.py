@@ -11,6 +11,7 @@ from bench.ovs.instance import OpenVSwitch
 from bench.ovs.on_model import run_on_model
 from bench.ovs.programs import Arrive, Program, Step, Tell
 
+from penstock._world.switch import budgets
 from penstock.openflow.actions import (
     Action,
     ApplyActions,
@@ -38,8 +39,7 @@ from penstock.openflow.messages import (
     PortNo,
 )
 from penstock.openflow.refusals import Refusal
-from penstock.world.packet import udp_datagram
-from penstock.world.switch import budgets
+from penstock.packet import udp_datagram
 
 FRAME = udp_datagram(
     eth_src=1, eth_dst=2, ip_src="10.0.0.1", ip_dst="10.0.0.2", udp_src=5000, udp_dst=80, payload=b"payload"

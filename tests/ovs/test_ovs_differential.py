@@ -18,11 +18,11 @@ from bench.ovs.on_ovs import run_on_ovs
 from bench.ovs.programs import Program, Tell
 
 from bench import ovs_diff
+from penstock._world.component import Port, Send, Step
+from penstock._world.frame import Frame
+from penstock._world.switch import FlowEntry, FlowTable, Switch, meters
 from penstock.openflow.messages import Error, FlowRemoved, MeterMod, PacketIn
 from penstock.openflow.stats import Flows, StatsReply
-from penstock.world.component import Port, Send, Step
-from penstock.world.frame import Frame
-from penstock.world.switch import FlowEntry, FlowTable, Switch, meters
 
 pytestmark = pytest.mark.ovs
 

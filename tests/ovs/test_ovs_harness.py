@@ -16,7 +16,7 @@ from bench.ovs.instance import OpenVSwitch
 from bench.ovs.jsonrpc import CommandFailed
 
 from bench import ovs_diff
-from penstock.doctor import parts
+from penstock._doctor import parts
 from penstock.errors import PenstockError
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import ANYTHING, Match

@@ -56,7 +56,7 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal
 from penstock.openflow.stats import Flows, FlowStats, StatsReply, StatsRequest, TableRequest, Tables
-from penstock.world.packet import Ethernet, VlanTag, ping_request, udp_datagram
+from penstock.packet import Ethernet, VlanTag, ping_request, udp_datagram
 
 PEERS = {"eth_src": 1, "eth_dst": 2, "ip_src": "10.0.0.1", "ip_dst": "10.0.0.2"}
 UDP = udp_datagram(**PEERS, udp_src=5000, udp_dst=80, payload=b"payload")  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ def test_all_files_of_the_package_are_in_it(names: set[str]) -> None:
         for path in SOURCES.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {"penstock/py.typed", "penstock/demo/learning_switch.py", "penstock/demo/loop.toml"} <= files
+    assert {"penstock/py.typed", "penstock/_demo/learning_switch.py", "penstock/_demo/loop.toml"} <= files
     assert files == {name for name in names if ".dist-info/" not in name}
 
 

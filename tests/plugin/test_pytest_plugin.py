@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.api import Scenario, check
+from penstock._api import Scenario, check
 
 pytest_plugins = ["pytester"]
 
@@ -69,7 +69,7 @@ def test_a_violation_fails_a_test_with_its_story_and_the_command_of_its_report(
     project.makefile(".py", rules="def wrong(states):\n    return states.nobody\n")
     project.makepyfile(
         test_it="""
-        from penstock.api import check
+        from penstock import check
 
         def test_hub(penstock):
             assert penstock.check("ring.toml", topology="single,2").conclusive
@@ -239,6 +239,7 @@ def test_no_engine_is_imported_before_one_is_needed() -> None:
         check=True,
     ).stdout.split()
     ours = {name for name in loaded if name.startswith("penstock")}
-    modules = ("errors", "files", "pytest_plugin", "results", "stopping", "verdict")
+    modules = ("errors", "pytest_plugin", "_results", "_base", "_base.files", "_verdict")
+    modules += ("_verdict.stopping", "_verdict.verdict")
     assert ours == {"penstock", *(f"penstock.{name}" for name in modules)}
     assert not {"os_ken", "z3", "networkx", "rich", "click"} & set(loaded)

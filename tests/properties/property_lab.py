@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.controllers.native import Controller, NativeController
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Outcome, Search, Violation
-from penstock.loading import load_object
+from penstock._base.loading import load_object
+from penstock._controllers.native import Controller, NativeController
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Outcome, Search, Violation
+from penstock._properties.base import Property, never_exercised
+from penstock._properties.watch import Watch
+from penstock._world.assembly import build_network
+from penstock._world.faults import NO_FAULTS, Faults
+from penstock._world.hosts import HostMaker
+from penstock._world.network import GlobalState, Network
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import Topology, topology
+from penstock._world.topology.builder import TopologyBuilder
+from penstock._world.world import World
 from penstock.openflow.messages import V13
-from penstock.properties.base import Property, never_exercised
-from penstock.properties.watch import Watch
-from penstock.world.assembly import build_network
-from penstock.world.faults import NO_FAULTS, Faults
-from penstock.world.hosts import HostMaker
-from penstock.world.network import GlobalState, Network
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import Topology, topology
-from penstock.world.topology.builder import TopologyBuilder
-from penstock.world.world import World
 
 MOST_STATES = 400_000
 

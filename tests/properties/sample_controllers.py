@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from property_lab import example
 
+from penstock._controllers.native import FLOOD, Controller
 from penstock.addresses import ipv4, mac
-from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Action, Output, SetField
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
@@ -23,7 +23,7 @@ from penstock.openflow.messages import (
     PortStatus,
 )
 from penstock.openflow.stats import PortStatsRequest, StatsReply, StatsRequest
-from penstock.world.packet import ARP, TCP, Ethernet, IPv4, TcpFlags, arp_reply, parse
+from penstock.packet import ARP, TCP, Ethernet, IPv4, TcpFlags, arp_reply, parse
 
 Hub: Any = type(example("hub.py:Hub"))
 LearningSwitch: Any = type(example("learning_switch.py:LearningSwitch"))

@@ -8,10 +8,10 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import Clumsy, Hub
 
-from penstock.controllers.native import NativeController
-from penstock.properties.controllers import ControllerCrash, ControllerHang
-from penstock.world.component import Event, Step
-from penstock.world.hosts import host
+from penstock._controllers.native import NativeController
+from penstock._properties.controllers import ControllerCrash, ControllerHang
+from penstock._world.component import Event, Step
+from penstock._world.hosts import host
 
 PAIR = {"h1": host("client", to="h2"), "h2": host("server")}
 

@@ -6,13 +6,13 @@ import pytest
 from property_lab import lab, ready, search
 from sample_controllers import BothWays, BothWaysTooLate, Hub, LearningSwitch, PathInstaller
 
-from penstock.controllers.static import StaticController
-from penstock.properties.paths import DirectPaths, StrictDirectPaths
-from penstock.properties.watch import Watch
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
-from penstock.world.topology import topology
-from penstock.world.world import World
+from penstock._controllers.static import StaticController
+from penstock._properties.paths import DirectPaths, StrictDirectPaths
+from penstock._properties.watch import Watch
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
+from penstock._world.topology import topology
+from penstock._world.world import World
 
 PAIR = {"h1": host("client", to="h2", count=2), "h2": host("server")}
 

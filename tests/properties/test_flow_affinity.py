@@ -6,11 +6,11 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import Balancer, HastyBalancer
 
-from penstock.controllers.static import StaticController
+from penstock._controllers.static import StaticController
+from penstock._properties.affinity import FlowAffinity
+from penstock._world.hosts import HostMaker, host
+from penstock._world.topology import topology
 from penstock.errors import PenstockError
-from penstock.properties.affinity import FlowAffinity
-from penstock.world.hosts import HostMaker, host
-from penstock.world.topology import topology
 
 
 def web(segments: int = 0, retries: int = 1) -> dict[str, HostMaker]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.properties.flows import Flow, flow_of
-from penstock.world.packet import (
+from penstock._properties.flows import Flow, flow_of
+from penstock.packet import (
     Ethernet,
     TcpFlags,
     arp_request,

@@ -6,10 +6,10 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import Hub, LearningSwitch
 
+from penstock._properties.base import Property, Violated
+from penstock._properties.functions import at_rest, from_function, invariant
+from penstock._world.hosts import host
 from penstock.errors import PenstockError
-from penstock.properties.base import Property, Violated
-from penstock.properties.functions import at_rest, from_function, invariant
-from penstock.world.hosts import host
 
 PAIR = {"h1": host("client", to="h2", count=2), "h2": host("server")}
 

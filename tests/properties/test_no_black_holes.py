@@ -8,16 +8,16 @@ import pytest
 from property_lab import ROOM, lab, search
 from sample_controllers import ArpProxy, Forgetful, Hoarder, Hub, LearningSwitch
 
+from penstock._controllers.native import Controller
+from penstock._properties.black_holes import NoBlackHoles
+from penstock._world.faults import Faults
+from penstock._world.hosts import Host, Turn, host
 from penstock.addresses import mac
-from penstock.controllers.native import Controller
 from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn, PortNo
-from penstock.properties.black_holes import NoBlackHoles
-from penstock.world.faults import Faults
-from penstock.world.hosts import Host, Turn, host
-from penstock.world.packet import UDP, Ethernet, ethernet
+from penstock.packet import UDP, Ethernet, ethernet
 
 PAIR = {"h1": host("client", to="h2", count=2), "h2": host("server")}
 PING = {"h1": host("ping", to="h2")}

@@ -8,13 +8,13 @@ import pytest
 from property_lab import ROOM, lab, search
 from sample_controllers import Attentive, Careful, Hub, LearningSwitch
 
-from penstock.controllers.static import StaticController
-from penstock.properties.black_holes import NoBlackHoles
-from penstock.properties.moving_hosts import NoBlackHolesMobile
-from penstock.world.fabric import Mobility
-from penstock.world.faults import Faults
-from penstock.world.hosts import HostMaker, host
-from penstock.world.network import Network
+from penstock._controllers.static import StaticController
+from penstock._properties.black_holes import NoBlackHoles
+from penstock._properties.moving_hosts import NoBlackHolesMobile
+from penstock._world.fabric import Mobility
+from penstock._world.faults import Faults
+from penstock._world.hosts import HostMaker, host
+from penstock._world.network import Network
 
 
 def talk(to_mobile: int = 2, from_mobile: int = 2, *, carrier: bool = False) -> dict[str, HostMaker]:

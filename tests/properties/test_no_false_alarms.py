@@ -20,17 +20,17 @@ from sample_controllers import (
     PathInstaller,
 )
 
-from penstock.controllers.static import StaticController
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Outcome, Search
+from penstock._controllers.static import StaticController
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Outcome, Search
+from penstock._properties.base import Property
+from penstock._properties.registry import PROPERTIES, property_named
+from penstock._properties.routing import UseCorrectRoutingTable
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
+from penstock._world.topology import topology
 from penstock.openflow.messages import V10
-from penstock.properties.base import Property
-from penstock.properties.registry import PROPERTIES, property_named
-from penstock.properties.routing import UseCorrectRoutingTable
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
-from penstock.world.topology import topology
 
 PAIR = {"h1": host("client", to="h2", count=2), "h2": host("server")}
 PING = {"h1": host("ping", to="h2", count=2)}

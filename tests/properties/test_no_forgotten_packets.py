@@ -6,10 +6,10 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import Buffered, BufferedByRule, Forgetful, Hub
 
+from penstock._properties.buffers import NoForgottenPackets
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
 from penstock.openflow.messages import V10
-from penstock.properties.buffers import NoForgottenPackets
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
 
 PAIR = {"h1": host("client", to="h2"), "h2": host("server")}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from property_lab import lab, ready, search
 from sample_controllers import Hub, LearningSwitch
 
-from penstock.controllers.static import StaticController
-from penstock.properties.loops import NoForwardingLoops
-from penstock.properties.watch import Watch
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
-from penstock.world.topology import topology
-from penstock.world.world import World
+from penstock._controllers.static import StaticController
+from penstock._properties.loops import NoForwardingLoops
+from penstock._properties.watch import Watch
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
+from penstock._world.topology import topology
+from penstock._world.world import World
 
 ONE = {"h1": host("client", to="h2")}
 PAIR = {"h1": host("client", to="h2", count=2), "h2": host("server")}

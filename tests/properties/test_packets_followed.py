@@ -10,15 +10,15 @@ import pytest
 from property_lab import lab, ready
 from sample_controllers import Attentive, Buffered, BufferedByRule, Forgetful, Hoarder, Hub, LearningSwitch
 
+from penstock._properties.packets import Hosts, changes, fate, frames_sent
+from penstock._world.faults import Faults
+from penstock._world.frame import Frame
+from penstock._world.hosts import host
+from penstock._world.network import Network
+from penstock._world.switch import SwitchState
+from penstock._world.transition import Record
+from penstock._world.world import World
 from penstock.openflow.messages import NO_BUFFER, V10, V13, PacketIn, PacketOut
-from penstock.properties.packets import Hosts, changes, fate, frames_sent
-from penstock.world.faults import Faults
-from penstock.world.frame import Frame
-from penstock.world.hosts import host
-from penstock.world.network import Network
-from penstock.world.switch import SwitchState
-from penstock.world.transition import Record
-from penstock.world.world import World
 
 HOSTS = {"h1": host("client", to="h2", count=3), "h2": host("server"), "h3": host("ping", to="h1", count=2)}
 

@@ -8,11 +8,11 @@ import pytest
 from property_lab import lab, ready, search
 from sample_controllers import Hub
 
-from penstock.properties.base import Property, PropertyFault
-from penstock.properties.functions import at_rest, invariant
-from penstock.properties.watch import Watch
-from penstock.world.hosts import host
-from penstock.world.world import World
+from penstock._properties.base import Property, PropertyFault
+from penstock._properties.functions import at_rest, invariant
+from penstock._properties.watch import Watch
+from penstock._world.hosts import host
+from penstock._world.world import World
 
 PAIR = {"h1": host("client", to="h2"), "h2": host("server")}
 

@@ -8,15 +8,15 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import Hub
 
+from penstock._properties.affinity import FlowAffinity
+from penstock._properties.registry import PROPERTIES, property_named
+from penstock._properties.routing import UseCorrectRoutingTable
+from penstock._world.hosts import host
 from penstock.errors import PenstockError
-from penstock.properties.affinity import FlowAffinity
-from penstock.properties.registry import PROPERTIES, property_named
-from penstock.properties.routing import UseCorrectRoutingTable
-from penstock.world.hosts import host
 
 OWN = """
-from penstock.properties.base import Property, Violated
-from penstock.properties.functions import at_rest, invariant
+from penstock._properties.base import Property, Violated
+from penstock._properties.functions import at_rest, invariant
 
 
 class Limit(Property):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from penstock.controllers.native import FLOOD, Controller, NativeController
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Search
+from penstock._controllers.native import FLOOD, Controller, NativeController
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Search
+from penstock._properties.base import Property
+from penstock._properties.watch import Watch
+from penstock._world.assembly import build_network
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
+from penstock._world.network import Network
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import topology
+from penstock._world.transition import Record
+from penstock._world.world import World
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn, PortNo
-from penstock.properties.base import Property
-from penstock.properties.watch import Watch
-from penstock.world.assembly import build_network
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
-from penstock.world.network import Network
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import topology
-from penstock.world.transition import Record
-from penstock.world.world import World
 
 
 class Hub(Controller):

@@ -6,17 +6,17 @@ import pytest
 from property_lab import lab, search
 from sample_controllers import PathInstaller, Sloppy, Stubborn, TrafficEngineer
 
-from penstock.check import check
-from penstock.controllers.native import Controller
+from penstock._check.check import check
+from penstock._controllers.native import Controller
+from penstock._properties.routing import UseCorrectRoutingTable
+from penstock._scenario.scenario import Scenario
+from penstock._world.hosts import host
 from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_MAX_LEN, PacketIn, PortNo
 from penstock.openflow.stats import Ports, PortStatsRequest, StatsReply, StatsRequest
-from penstock.properties.routing import UseCorrectRoutingTable
-from penstock.scenario import Scenario
-from penstock.world.hosts import host
-from penstock.world.packet import Ethernet, parse
+from penstock.packet import Ethernet, parse
 
 ALWAYS_ON = ("s1", "s2")
 ON_DEMAND = ("s1", "s3", "s2")

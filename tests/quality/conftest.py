@@ -8,7 +8,7 @@ import pytest
 from bench.sts_cases import fuzzed, scenario_of
 from sts_lab import STORIES, Runs, told
 
-from penstock.fuzz.fuzzing import Report
+from penstock._fuzz.fuzzing import Report
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from penstock.fuzz.fuzzing import Fuzzing, Report, fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.invariants import invariants_of
-from penstock.scenario import Scenario
+from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.invariants import invariants_of
+from penstock._scenario.scenario import Scenario
 
 STORIES = {
     "failover": ("send h1 to h2 ping 1", "check", "crash c0", "fail h2-s2", "wait 3000", "check"),

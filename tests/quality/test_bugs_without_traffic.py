@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.check import check
-from penstock.replay import replay
-from penstock.scenario import load_scenario
+from penstock._check.check import check
+from penstock._replay import replay
+from penstock._scenario.scenario import load_scenario
 
 FOLDER = Path(__file__).parents[2] / "examples" / "scenarios"
 

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from penstock.controllers.tcp import ports
-from penstock.fuzz.fuzzing import Found, Fuzzing, Report, fuzz, with_options
-from penstock.fuzz.invariants import invariants_of
-from penstock.fuzz.summary import lasting
-from penstock.scenario import Scenario, load_scenario
+from penstock._controllers.tcp import ports
+from penstock._fuzz.fuzzing import Found, Fuzzing, Report, fuzz, with_options
+from penstock._fuzz.invariants import invariants_of
+from penstock._fuzz.summary import lasting
+from penstock._scenario.scenario import Scenario, load_scenario
 from required_tools import find_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "fuzz"

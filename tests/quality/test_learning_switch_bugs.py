@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.check import check
-from penstock.cli.demonstration import EXAMPLES
-from penstock.demo import RYU_APP, demo_scenario
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Search
-from penstock.replay import replay
-from penstock.scenario import Scenario
+from penstock._check.check import check
+from penstock._cli.demonstration import EXAMPLES
+from penstock._demo import RYU_APP, demo_scenario
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Search
+from penstock._replay import replay
+from penstock._scenario.scenario import Scenario
 
 BUGS = [
     ("host-moved", "NoBlackHolesMobile", 22),

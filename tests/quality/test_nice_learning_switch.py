@@ -8,9 +8,9 @@ import pytest
 from bench.nice_search import EXAMPLES
 from bench.nice_table4 import BROKEN
 
-from penstock.check import check
-from penstock.report.story import tell
-from penstock.scenario import load_scenario
+from penstock._check.check import check
+from penstock._scenario.scenario import load_scenario
+from penstock._story.story import tell
 
 BUGS = {
     "bug_01": (BROKEN["I"], 20, "h2 moves to s1:3.", "lost: h1#2"),

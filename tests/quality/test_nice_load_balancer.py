@@ -14,12 +14,12 @@ import pytest
 from bench.nice_search import EXAMPLES
 from bench.nice_table4 import BROKEN, best_of_nice
 
-from penstock.check import Report, check
-from penstock.replay import replay
-from penstock.report.story import tell
-from penstock.scenario import Scenario, load_scenario
-from penstock.stopping import Why
-from penstock.world.world import World
+from penstock._check.check import Report, check
+from penstock._replay import replay
+from penstock._scenario.scenario import Scenario, load_scenario
+from penstock._story.story import tell
+from penstock._verdict.stopping import Why
+from penstock._world.world import World
 
 
 class Bug(NamedTuple):

@@ -18,9 +18,9 @@ from bench.nice_search import EXAMPLES
 from click.testing import CliRunner
 
 from bench import nice_table4
-from penstock.check import check
-from penstock.cli.main import commands
-from penstock.scenario import load_scenario
+from penstock._check.check import check
+from penstock._cli.main import commands
+from penstock._scenario.scenario import load_scenario
 
 ASKED = "keeps it in buffer 0 and asks controller c0: h1#1 came in by port 1"
 

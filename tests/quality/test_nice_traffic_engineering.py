@@ -14,14 +14,14 @@ import pytest
 from bench.nice_search import EXAMPLES
 from bench.nice_table4 import BROKEN, best_of_nice
 
-from penstock.check import check
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Search
-from penstock.replay import replay
-from penstock.report.story import tell
-from penstock.scenario import Scenario, load_scenario
-from penstock.stopping import Why
+from penstock._check.check import check
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Search
+from penstock._replay import replay
+from penstock._scenario.scenario import Scenario, load_scenario
+from penstock._story.story import tell
+from penstock._verdict.stopping import Why
 
 FIXES = ("X", "XI", "XII", "XIII")
 ONE_CONNECTION = {"kind": "tcp-client", "to": "h2", "static_arp": True, "segments": 0}

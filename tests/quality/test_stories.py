@@ -19,9 +19,9 @@ from bench.sts_cases import CASES
 from click.testing import CliRunner
 from sts_lab import Runs
 
-from penstock.cli.main import commands
-from penstock.controllers.osken.ryu import source_folders
-from penstock.fuzz.summary import lasting, summary_lines
+from penstock._cli.main import commands
+from penstock._controllers.osken.ryu import source_folders
+from penstock._fuzz.summary import lasting, summary_lines
 
 MESSAGE = re.compile(r"\b(?:FlowMod|PacketOut|GroupMod|StatsRequest|PacketIn)\([^)]*\)")
 

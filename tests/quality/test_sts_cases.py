@@ -15,8 +15,8 @@ import pytest
 from bench.sts_cases import CASES, LIVE, is_clean, is_minimal, live_scenario, minimised, scenario_of
 from sts_lab import STORIES, Runs, told
 
-from penstock.controllers.tcp import ports
-from penstock.fuzz.summary import lasting
+from penstock._controllers.tcp import ports
+from penstock._fuzz.summary import lasting
 
 
 class Expected(NamedTuple):
@@ -89,7 +89,7 @@ def test_a_live_case_starts_a_process_for_each_controller(case: str) -> None:
     scenario = live_scenario(case)
     tables: list[Any] = list(scenario.controllers.values()) or [scenario.controller]
     commands = [table["cmd"] for table in tables]
-    assert all("penstock.controllers.launch" in command for command in commands)
+    assert all("penstock.launch" in command for command in commands)
     assert len({table["port"] for table in tables}) == len(commands)
 
 

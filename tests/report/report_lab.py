@@ -10,12 +10,12 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from penstock.check import check
-from penstock.cli.main import commands
-from penstock.controllers.tcp import ports
-from penstock.scenario import load_scenario
-from penstock.verify.options import options_of
-from penstock.verify.proof import prove
+from penstock._check.check import check
+from penstock._cli.main import commands
+from penstock._controllers.tcp import ports
+from penstock._scenario.scenario import load_scenario
+from penstock._verify.options import options_of
+from penstock._verify.proof import prove
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -38,7 +38,7 @@ def fuzzed_live(folder: Path) -> Path:
     command = [
         sys.executable,
         "-m",
-        "penstock.controllers.launch",
+        "penstock.launch",
         "ryu.app.simple_switch_13",
         "--port",
         "{port}",

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from report_lab import EXAMPLES, states
 
-from penstock.check import check
-from penstock.consent import consent_given
-from penstock.minimize.script import trace_file
-from penstock.report.document import report_on
-from penstock.scenario import load_scenario
-from penstock.trace import read_header, read_trace
-from penstock.verify.options import options_of
-from penstock.verify.proof import prove
+from penstock._check.check import check
+from penstock._minimize.script import trace_file
+from penstock._report.document import report_on
+from penstock._scenario.scenario import load_scenario
+from penstock._trace.consent import consent_given
+from penstock._trace.trace import read_header, read_trace
+from penstock._verify.options import options_of
+from penstock._verify.proof import prove
 
 KINDS = {
     *("host", "switch", "controller", "fabric", "input", "log", "fault", "violated", "healed", "time"),

@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner
 from report_lab import EXAMPLES
 
-from penstock.check import walk
-from penstock.cli.main import commands
+from penstock._check.check import walk
+from penstock._cli.main import commands
+from penstock._engine.coverage import read_coverage
+from penstock._report.document import report_on
+from penstock._report.gathering import gather
+from penstock._scenario.scenario import load_scenario
 from penstock.errors import PenstockError
-from penstock.report.coverage import read_coverage
-from penstock.report.document import report_on
-from penstock.report.gathering import gather
-from penstock.scenario import load_scenario
 
 
 @pytest.fixture

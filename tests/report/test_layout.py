@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from penstock.report.layout import MOST_BY_STRESS, Drawing, drawing_of_shape, placed
-from penstock.world.topology import topology
+from penstock._report.layout import MOST_BY_STRESS, Drawing, drawing_of_shape, placed
+from penstock._world.topology import topology
 
 SHAPES = ["single,2", "linear,5", "ring,6", "tree,2,3", "mesh,5", "fattree,4", "torus,3,3", "linear,200"]
 

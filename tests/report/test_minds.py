@@ -4,12 +4,12 @@ from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.controllers.native import Controller, NativeController
-from penstock.controllers.osken.threads import Lock, RLock
+from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.osken.threads import Lock, RLock
+from penstock._report.minds import MOST_LINES, remembered, written
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, PacketIn, PacketInReason
-from penstock.report.minds import MOST_LINES, remembered, written
-from penstock.world.packet import arp_request
+from penstock.packet import arp_request
 
 
 class Friend:

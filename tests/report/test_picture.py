@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from penstock.check import check
-from penstock.controllers.native import FLOOD, Controller
+from penstock._check.check import check
+from penstock._controllers.native import FLOOD, Controller
+from penstock._report.picture import Note, Row, draw, lanes_of, picture, rows_of, trace_picture
+from penstock._report.run_story import Choice
+from penstock._scenario.scenario import Scenario, load_scenario
+from penstock._trace.retelling import record_of
+from penstock._trace.trace import lines_of, read_trace
+from penstock._world.component import Endpoint, Event
+from penstock._world.frame import Frame
+from penstock._world.signals import FABRIC
+from penstock._world.transition import ACT, DELIVER, InFlight, Record, Transition
+from penstock._world.world import World
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn, PortNo
-from penstock.report.picture import Note, Row, draw, lanes_of, picture, rows_of, trace_picture
-from penstock.report.retelling import record_of
-from penstock.report.run_story import Choice
-from penstock.scenario import Scenario, load_scenario
-from penstock.trace import lines_of, read_trace
-from penstock.world.component import Endpoint, Event
-from penstock.world.frame import Frame
-from penstock.world.signals import FABRIC
-from penstock.world.transition import ACT, DELIVER, InFlight, Record, Transition
-from penstock.world.world import World
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -12,17 +12,17 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
+from penstock._fuzz.fuzzing import fuzz, with_options
+from penstock._fuzz.invariants import invariants_of
+from penstock._report.run_story import Choice, tell_run
+from penstock._scenario.scenario import load_scenario
+from penstock._story.story import sentences
+from penstock._trace.past import first_lasting, what_led_to
+from penstock._trace.retelling import record_of
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
+from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import fuzz, with_options
-from penstock.fuzz.invariants import invariants_of
-from penstock.report.past import first_lasting, what_led_to
-from penstock.report.retelling import record_of
-from penstock.report.run_story import Choice, tell_run
-from penstock.report.story import sentences
-from penstock.scenario import load_scenario
-from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
-from penstock.world.transition import Record
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "fuzz"
 

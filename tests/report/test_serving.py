@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from penstock._report.document import report_on
+from penstock._report.serving import serving
 from penstock.errors import PenstockError
-from penstock.report.document import report_on
-from penstock.report.serving import serving
 
 LIMIT_S = 60
 

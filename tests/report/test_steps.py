@@ -2,10 +2,10 @@
 
 import pytest
 
-from penstock.report.layout import Drawing
-from penstock.report.steps import LONGEST_TEXT, StepWriter, Strings, placeless
-from penstock.trace import FindingLine, InputLine, Line, LogLine
-from penstock.world.component import Endpoint
+from penstock._report.layout import Drawing
+from penstock._report.steps import LONGEST_TEXT, StepWriter, Strings, placeless
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine
+from penstock._world.component import Endpoint
 
 DRAWING = Drawing(
     {"h1": "host", "h2": "host", "s1": "switch", "c0": "controller"},

@@ -6,6 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from penstock._story.story import consequences, headline, last_line, numbered, sentences, tell
+from penstock._world.component import Endpoint, Event, Message, Port
+from penstock._world.frame import Frame
+from penstock._world.signals import FABRIC, EntryForgotten, FlowModsIgnored, TableLimit
+from penstock._world.transition import ACT, DELIVER, INJECT, InFlight, Record, Transition
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
@@ -19,12 +24,7 @@ from penstock.openflow.messages import (
     PacketOut,
     PortNo,
 )
-from penstock.report.story import consequences, headline, last_line, numbered, sentences, tell
-from penstock.world.component import Endpoint, Event, Message, Port
-from penstock.world.frame import Frame
-from penstock.world.packet import udp_datagram
-from penstock.world.signals import FABRIC, EntryForgotten, FlowModsIgnored, TableLimit
-from penstock.world.transition import ACT, DELIVER, INJECT, InFlight, Record, Transition
+from penstock.packet import udp_datagram
 
 
 def udp_to(port: int) -> bytes:

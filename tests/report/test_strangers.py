@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.consent import consent_given
+from penstock._report.document import report_on
+from penstock._trace.consent import consent_given
+from penstock._trace.trace import read_header
 from penstock.errors import PenstockError
-from penstock.report.document import report_on
-from penstock.trace import read_header
 
 WORDS = st.sampled_from(
     [

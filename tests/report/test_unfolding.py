@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from report_lab import EXAMPLES, State
 
-from penstock.consent import consent_given, runnable
-from penstock.minimize.script import is_fuzzed, trace_file
-from penstock.report.states import IN_FLIGHT
-from penstock.report.unfolding import Unfolded, Watching, unfold
-from penstock.rootcause.recording import Player, recording_again
-from penstock.trace import Trace, read_trace
-from penstock.verify.replaying import lifted_again
-from penstock.world.world import World
+from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._report.states import IN_FLIGHT
+from penstock._report.unfolding import Unfolded, Watching, unfold
+from penstock._rootcause.recording import Player, recording_again
+from penstock._trace.consent import consent_given, runnable
+from penstock._trace.trace import Trace, read_trace
+from penstock._verify.replaying import lifted_again
+from penstock._world.world import World
 
 
 def taken_again(trace: Trace, base: Path) -> Iterator[World]:

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from penstock.controllers.tcp import ports
-from penstock.fuzz.fuzzing import Fuzzing, fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.invariants import invariants_of
-from penstock.scenario import Scenario
+from penstock._controllers.tcp import ports
+from penstock._fuzz.fuzzing import Fuzzing, fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.invariants import invariants_of
+from penstock._scenario.scenario import Scenario
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RYU = {"apps": ["ryu.app.simple_switch_13"]}
@@ -38,5 +38,5 @@ def recorded(
 
 def process() -> dict[str, Any]:
     """Return Ryu's learning switch as a process of its own."""
-    command = [sys.executable, "-m", "penstock.controllers.launch", *RYU["apps"], "--port", "{port}"]
+    command = [sys.executable, "-m", "penstock.launch", *RYU["apps"], "--port", "{port}"]
     return {"cmd": command, "port": ports.free_port()}

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from rootcause_lab import EXAMPLES, recorded
 
-from penstock.check import check
+from penstock._check.check import check
+from penstock._rootcause.journeys import MOST_HOPS, Sighting, find_packet, journey, packets_of
+from penstock._scenario.scenario import load_scenario
+from penstock._trace.trace import Line, Trace, read_trace
 from penstock.errors import PenstockError
-from penstock.rootcause.journeys import MOST_HOPS, Sighting, find_packet, journey, packets_of
-from penstock.scenario import load_scenario
-from penstock.trace import Line, Trace, read_trace
 
 
 @pytest.fixture(scope="module")

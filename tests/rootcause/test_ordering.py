@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.rootcause import ordering
-from penstock.rootcause.ordering import Happening, compare, happenings
-from penstock.trace import FindingLine, InputLine, Line, LogLine, Trace
+from penstock._rootcause import ordering
+from penstock._rootcause.ordering import Happening, compare, happenings
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace
 
 
 def run(*texts: str) -> list[Happening]:

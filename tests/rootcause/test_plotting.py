@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from penstock._minimize.progress import FORMAT, Progress
+from penstock._minimize.reproducing import Attempt
+from penstock._rootcause.plotting import Point, as_svg, as_text, progress_file, read_points, turning_points
 from penstock.errors import PenstockError
-from penstock.minimize.progress import FORMAT, Progress
-from penstock.minimize.reproducing import Attempt
-from penstock.rootcause.plotting import Point, as_svg, as_text, progress_file, read_points, turning_points
 
 HEADER = json.dumps({"format": FORMAT, "digest": "0"})
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from rootcause_lab import recorded
 
-from penstock.rootcause.recording import load_recording
-from penstock.rootcause.reduction import Reduced, reduce_commands
+from penstock._rootcause.recording import load_recording
+from penstock._rootcause.reduction import Reduced, reduce_commands
 
 APP = """\
-from penstock.controllers.native import Controller
+from penstock._controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import ANYTHING
 from penstock.openflow.messages import FlowCommand, FlowMod
@@ -90,7 +90,7 @@ def test_commands_that_a_faulty_switch_swallowed_in_place_of_others_are_kept(
 def test_packets_that_keep_a_rule_alive_are_reckoned_with(tmp_path: Path) -> None:
     app = tmp_path / "idle.py"
     app.write_text(
-        "from penstock.controllers.native import Controller\n"
+        "from penstock._controllers.native import Controller\n"
         "from penstock.openflow.actions import Output\n\n\n"
         "class Idle(Controller):\n"
         "    def switch_join(self, switch):\n"

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from rootcause_lab import EXAMPLES, process, recorded
 
-from penstock.check import walk
-from penstock.consent import consent_given
+from penstock._check.check import walk
+from penstock._rootcause.recording import load_recording
+from penstock._rootcause.rewinding import Rewind
+from penstock._scenario.scenario import load_scenario
+from penstock._trace.consent import consent_given
+from penstock._trace.trace import read_header
+from penstock._world.transition import ACT
 from penstock.errors import PenstockError
-from penstock.rootcause.recording import load_recording
-from penstock.rootcause.rewinding import Rewind
-from penstock.scenario import load_scenario
-from penstock.trace import read_header
-from penstock.world.transition import ACT
 
 INPUTS = (
     "send h1 to h2 ping 1",
@@ -165,7 +165,7 @@ def test_a_step_that_cannot_be_is_told_of(live: Path, tmp_path: Path) -> None:
 def test_rules_time_out_at_their_moments(tmp_path: Path) -> None:
     app = tmp_path / "brief.py"
     app.write_text(
-        "from penstock.controllers.native import Controller\n"
+        "from penstock._controllers.native import Controller\n"
         "from penstock.openflow.actions import Output\n\n\n"
         "class Brief(Controller):\n"
         "    def switch_join(self, switch):\n"

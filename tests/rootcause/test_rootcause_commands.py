@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 from rootcause_lab import recorded
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
+from penstock._minimize.progress import Progress
+from penstock._minimize.reproducing import Attempt
 from penstock.errors import PenstockError
-from penstock.minimize.progress import Progress
-from penstock.minimize.reproducing import Attempt
 
 
 def penstock(*words: str, typed: str = "") -> tuple[int, str]:

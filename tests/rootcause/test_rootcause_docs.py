@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from rootcause_lab import EXAMPLES
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
 
 PAGE = (EXAMPLES.parent / "docs" / "rootcause.md").read_text()
 COMMANDS = re.findall(r"^\$ penstock (.*)$", PAGE, re.MULTILINE)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from tests.soundness.programs import Program
 
-from penstock.check import check
+from penstock._check.check import check
+from penstock._scenario.scenario import scenario_of
+from penstock._verdict.verdict import Result, Verdict
+from penstock._verify.proof import prove
 from penstock.errors import PenstockError
-from penstock.scenario import scenario_of
-from penstock.verdict import Result, Verdict
-from penstock.verify.proof import prove
 
 
 class Judged(NamedTuple):

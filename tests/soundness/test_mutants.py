@@ -10,12 +10,12 @@ import pytest
 from tests.soundness.corpus import corpus
 from tests.soundness.judging import by_check, is_right
 
-from penstock.controllers import reservations
-from penstock.controllers.snapshot import Heap
-from penstock.controllers.surface import Surface
-from penstock.explore import reexecution
-from penstock.symbolic.discovery import Discovery
-from penstock.symbolic.run import Run
+from penstock._concolic.run import Run
+from penstock._controllers import reservations
+from penstock._controllers.snapshot import Heap
+from penstock._controllers.surface import Surface
+from penstock._explore import reexecution
+from penstock._symbolic.discovery import Discovery
 
 LOSS = "packets that could not be found"
 """Why a result is bounded if a value was lost."""

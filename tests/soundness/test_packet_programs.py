@@ -11,9 +11,9 @@ from tests.soundness.judging import written
 from tests.soundness.packet_programs import TABLE, programs
 from tests.soundness.programs import Program
 
-from penstock.check import check
-from penstock.scenario import Scenario, scenario_of
-from penstock.verify.proof import prove
+from penstock._check.check import check
+from penstock._scenario.scenario import Scenario, scenario_of
+from penstock._verify.proof import prove
 
 ALL = {program.name: program for program in programs()}
 NOT_FOLLOWED = {

@@ -20,17 +20,17 @@ from typing import Any
 
 from coverage import Coverage
 
+from penstock._concolic.packets.domain import Addresses
+from penstock._concolic.packets.frames import FrameSpace
+from penstock._concolic.packets.inputs import PacketQuestion
+from penstock._concolic.paths import Exploration, explore
+from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.osken.binding import OsKenController
+from penstock._controllers.reactions import Reaction
 from penstock.addresses import ipv4
-from penstock.controllers.native import Controller, NativeController
-from penstock.controllers.osken.binding import OsKenController
-from penstock.controllers.reactions import Reaction
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, PacketIn
 from penstock.openflow.stats import PortDescs, StatsReply
-from penstock.symbolic.packets.domain import Addresses
-from penstock.symbolic.packets.frames import FrameSpace
-from penstock.symbolic.packets.inputs import PacketQuestion
-from penstock.symbolic.paths import Exploration, explore
 
 FOLDER = Path(__file__).parent / "corpus"
 SWITCHES = {"s1": 1, "s2": 2}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn
 from penstock.openflow.stats import PortStatsRequest, StatsRequest
-from penstock.world.packet import ARP, TCP, IPv4, parse
+from penstock.packet import ARP, TCP, IPv4, parse
 
 SERVICE = 0x0A000002
 

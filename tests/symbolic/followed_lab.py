@@ -14,14 +14,14 @@ from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
-from penstock.symbolic.code import rewrite
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import Term, bits, evaluate, var
-from penstock.symbolic.values.integers import Followed, integer
-from penstock.symbolic.values.octets import SymBytes, octets
-from penstock.symbolic.values.parts import concrete
-from penstock.symbolic.values.pieces import written
-from penstock.symbolic.values.texts import SymStr, ipv4_text, ipv6_text, mac_text
+from penstock._concolic.code import rewrite
+from penstock._concolic.run import Run
+from penstock._concolic.terms import Term, bits, evaluate, var
+from penstock._concolic.values.integers import Followed, integer
+from penstock._concolic.values.octets import SymBytes, octets
+from penstock._concolic.values.parts import concrete
+from penstock._concolic.values.pieces import written
+from penstock._concolic.values.texts import SymStr, ipv4_text, ipv6_text, mac_text
 
 Make = Callable[[int, Term], Any]
 

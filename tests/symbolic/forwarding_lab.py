@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from penstock._concolic.terms import Term, evaluate, var
+from penstock._symbolic.forwarding.arrivals import Arrival, arrivals
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint, Port, Step
+from penstock._world.frame import Frame
+from penstock._world.network import GlobalState
+from penstock._world.signals import FABRIC
+from penstock._world.switch import SwitchOptions
+from penstock._world.switch.headers import TRANSPORT_PORTS, read
+from penstock._world.topology import topology
+from penstock._world.world import World
 from penstock.openflow.fields import BY_NAME
 from penstock.openflow.messages import V13, Error, OpenFlowMessage, PacketIn
-from penstock.symbolic.forwarding.arrivals import Arrival, arrivals
-from penstock.symbolic.terms import Term, evaluate, var
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint, Port, Step
-from penstock.world.frame import Frame
-from penstock.world.network import GlobalState
-from penstock.world.signals import FABRIC
-from penstock.world.switch import SwitchOptions
-from penstock.world.switch.headers import TRANSPORT_PORTS, read
-from penstock.world.topology import topology
-from penstock.world.world import World
 
 PROBE = "probe"
 MOST_TRANSITIONS = 400

@@ -8,15 +8,15 @@ from random import Random
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from penstock._concolic.packets.domain import Addresses
+from penstock._concolic.packets.frames import FrameSpace
+from penstock._concolic.packets.layouts import PRESENT
+from penstock._concolic.run import Run
+from penstock._concolic.space import Inputs
+from penstock._concolic.terms import evaluate
+from penstock._concolic.values.pieces import written
+from penstock._concolic.values.strings import SymStr
 from penstock.addresses import ipv4
-from penstock.symbolic.packets.domain import Addresses
-from penstock.symbolic.packets.frames import FrameSpace
-from penstock.symbolic.packets.layouts import PRESENT
-from penstock.symbolic.run import Run
-from penstock.symbolic.space import Inputs
-from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values.pieces import written
-from penstock.symbolic.values.strings import SymStr
 
 HOSTS = Addresses(
     macs=(1, 2, 3), ipv4s=(ipv4("10.0.0.1"), ipv4("10.0.0.2"), ipv4("10.0.0.3")), switch_macs=(0x101,)

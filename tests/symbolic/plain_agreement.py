@@ -12,13 +12,13 @@ from typing import Any
 from hypothesis import event
 from hypothesis import strategies as st
 
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values.integers import SymBool, SymInt
-from penstock.symbolic.values.octets import SymBytes
-from penstock.symbolic.values.parts import concrete
-from penstock.symbolic.values.pieces import written
-from penstock.symbolic.values.strings import SymStr
+from penstock._concolic.run import Run
+from penstock._concolic.terms import evaluate
+from penstock._concolic.values.integers import SymBool, SymInt
+from penstock._concolic.values.octets import SymBytes
+from penstock._concolic.values.parts import concrete
+from penstock._concolic.values.pieces import written
+from penstock._concolic.values.strings import SymStr
 
 Inputs = Mapping[str, int]
 Made = Mapping[str, Any]

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.symbolic.solving.allowed import Allowed, conjuncts
-from penstock.symbolic.terms import (
+from penstock._concolic.solving.allowed import Allowed, conjuncts
+from penstock._concolic.terms import (
     Term,
     add,
     bits,

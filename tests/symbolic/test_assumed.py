@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from penstock.symbolic.forwarding.assumptions import NOTHING, Assumptions
-from penstock.symbolic.terms import Term, both, const, either, eq, lt, negation, var
+from penstock._concolic.terms import Term, both, const, either, eq, lt, negation, var
+from penstock._symbolic.forwarding.assumptions import NOTHING, Assumptions
 
 DST, SRC = var("dst", 8), var("src", 8)
 

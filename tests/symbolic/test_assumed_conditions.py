@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from penstock.symbolic.solving.assumed import Assumed
-from penstock.symbolic.terms import FALSE, TRUE, Term, both, const, either, eq, evaluate, lt, negation, var
+from penstock._concolic.solving.assumed import Assumed
+from penstock._concolic.terms import FALSE, TRUE, Term, both, const, either, eq, evaluate, lt, negation, var
 
 X, Y = var("x", 2), var("y", 2)
 IS_ONE = eq(X, const(1))

@@ -14,8 +14,8 @@ from functools import cache
 import pytest
 from corpus_lab import Arc, handlers, ready, uncovered
 
-from penstock.controllers.reactions import Reaction
-from penstock.symbolic.paths import Exploration
+from penstock._concolic.paths import Exploration
+from penstock._controllers.reactions import Reaction
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from crosshair.core import deep_realize, explore_paths
 from crosshair.options import DEFAULT_OPTIONS, AnalysisOptionSet
 from crosshair.statespace import RootNode
 
-from penstock.controllers.reactions import Reaction
-from penstock.symbolic.paths import Exploration
-from penstock.symbolic.terms import evaluate
+from penstock._concolic.paths import Exploration
+from penstock._concolic.terms import evaluate
+from penstock._controllers.reactions import Reaction
 
 ETH_LLDP = 0x88CC
 SECONDS = 60.0

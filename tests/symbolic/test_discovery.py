@@ -17,16 +17,16 @@ from discovery_apps import (
 )
 from discovery_learning import Learning
 
-from penstock.building import Built
-from penstock.check import check
-from penstock.controllers.native import Controller
+from penstock._check.check import check
+from penstock._check.packets import list_packets
+from penstock._controllers.native import Controller
+from penstock._engine.building import Built
+from penstock._scenario.scenario import Scenario
+from penstock._symbolic.classes import PacketClass
+from penstock._world.hosts import CuriousHost, Host
+from penstock._world.world import World, states_of
 from penstock.errors import PenstockError
-from penstock.packets import list_packets
-from penstock.scenario import Scenario
-from penstock.symbolic.classes import PacketClass
-from penstock.world.hosts import CuriousHost, Host
-from penstock.world.packet import IPv4, describe, parse
-from penstock.world.world import World, states_of
+from penstock.packet import IPv4, describe, parse
 
 
 def scenario(program: Controller, shape: str = "single,2", **more: Any) -> Scenario:

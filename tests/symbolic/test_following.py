@@ -10,11 +10,11 @@ from types import ModuleType
 
 import pytest
 
-from penstock.loading import load_file
-from penstock.symbolic.code.in_place import follow_modules, sources
-from penstock.symbolic.run import MARK, Run
-from penstock.symbolic.space import Variable
-from penstock.symbolic.values.integers import integer
+from penstock._base.loading import load_file
+from penstock._concolic.code.in_place import follow_modules, sources
+from penstock._concolic.run import MARK, Run
+from penstock._concolic.space import Variable
+from penstock._concolic.values.integers import integer
 
 SOURCE = """\
 import functools

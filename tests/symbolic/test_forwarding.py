@@ -8,6 +8,11 @@ from dataclasses import replace
 import pytest
 from forwarding_lab import FIELDS, WITH_FRAGMENTS, Lab, holding, unconfirmed, uncovered, values_of
 
+from penstock._concolic.terms import TRUE, Term, const, either, eq, evaluate, var
+from penstock._symbolic.forwarding import arrivals as forwarding
+from penstock._symbolic.forwarding.arrivals import Arrival, untouched
+from penstock._world.signals import FABRIC, Carrier, Power
+from penstock._world.switch.packet_ins import NO_COOKIE
 from penstock.openflow.actions import (
     Action,
     ApplyActions,
@@ -41,12 +46,7 @@ from penstock.openflow.messages import (
     SetAsync,
     SetConfig,
 )
-from penstock.symbolic.forwarding import arrivals as forwarding
-from penstock.symbolic.forwarding.arrivals import Arrival, untouched
-from penstock.symbolic.terms import TRUE, Term, const, either, eq, evaluate, var
-from penstock.world.packet import ARP, ICMP, UDP, Echo, Ethernet, ICMPv6, IPv4, IPv6, VlanTag, ethernet
-from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.switch.packet_ins import NO_COOKIE
+from penstock.packet import ARP, ICMP, UDP, Echo, Ethernet, ICMPv6, IPv4, IPv6, VlanTag, ethernet
 
 TO_CONTROLLER = Output(PortNo.CONTROLLER)
 FLOOD = Output(PortNo.FLOOD)

@@ -15,6 +15,10 @@ from bench.ovs.pool import Sample, sample
 from bench.ovs.rules import GROUPS, draw_bucket, draw_instructions, draw_match
 from forwarding_lab import FIELDS, WITH_FRAGMENTS, Lab, Observed, holding, unconfirmed, uncovered, values_of
 
+from penstock._concolic.terms import Term, evaluate
+from penstock._symbolic.forwarding.arrivals import Arrival
+from penstock._world.signals import FABRIC, Carrier
+from penstock._world.switch.headers import NOT_ETHERNET_II, read
 from penstock.openflow.actions import ApplyActions, Instruction, Output
 from penstock.openflow.match import Match
 from penstock.openflow.match import Term as MatchTerm
@@ -33,10 +37,6 @@ from penstock.openflow.messages import (
     SetAsync,
     SetConfig,
 )
-from penstock.symbolic.forwarding.arrivals import Arrival
-from penstock.symbolic.terms import Term, evaluate
-from penstock.world.signals import FABRIC, Carrier
-from penstock.world.switch.headers import NOT_ETHERNET_II, read
 
 SHAPES = ("single,3", "linear,2", "linear,3", "ring,3", "tree,2,2", "mesh,4")
 CONFIGS = tuple(config for config in PortConfig if config != PortConfig.NO_STP)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.symbolic.solving.inverse import likely_values
-from penstock.symbolic.terms import (
+from penstock._concolic.solving.inverse import likely_values
+from penstock._concolic.terms import (
     Term,
     add,
     bit_and,

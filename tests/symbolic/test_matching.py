@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from forwarding_lab import FIELDS
 
+from penstock._concolic.terms import const, evaluate
+from penstock._symbolic.forwarding.matching import ALWAYS, NEVER, Header, Verdict
 from penstock.openflow.match import Match
-from penstock.symbolic.forwarding.matching import ALWAYS, NEVER, Header, Verdict
-from penstock.symbolic.terms import const, evaluate
 
 HEADER = Header(FIELDS)
 

@@ -16,11 +16,11 @@ from typing import Any, Final
 import pytest
 from followed_lab import plain_program, program
 
-from penstock.controllers.osken.determinism import Surroundings
-from penstock.controllers.osken.hub import Hub
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import var
-from penstock.symbolic.values.integers import integer
+from penstock._concolic.run import Run
+from penstock._concolic.terms import var
+from penstock._concolic.values.integers import integer
+from penstock._controllers.osken.determinism import Surroundings
+from penstock._controllers.osken.hub import Hub
 
 WIDTH: Final = 4
 INPUT: Final = "small"

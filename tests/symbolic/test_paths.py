@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from hash_seeds import printed_under_hash_seeds
-from penstock.symbolic.paths import Exploration, explore
-from penstock.symbolic.run import MOST_DECISIONS, Run, lose
-from penstock.symbolic.solving.solver import Solver
-from penstock.symbolic.space import Inputs, Space, Variable
-from penstock.symbolic.terms import Term, add, bits, const, eq, evaluate, lt, mul, negation
+from penstock._concolic.paths import Exploration, explore
+from penstock._concolic.run import MOST_DECISIONS, Run, lose
+from penstock._concolic.solving.solver import Solver
+from penstock._concolic.space import Inputs, Space, Variable
+from penstock._concolic.terms import Term, add, bits, const, eq, evaluate, lt, mul, negation
 
 X, Y = Variable("x", 8), Variable("y", 8)
 SPACE = Space((X, Y))

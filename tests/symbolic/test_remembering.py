@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.symbolic.remembering import _kept, _settled
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import const, eq, lt, negation, var
-from penstock.symbolic.values.integers import SymInt
+from penstock._concolic.run import Run
+from penstock._concolic.terms import const, eq, lt, negation, var
+from penstock._concolic.values.integers import SymInt
+from penstock._symbolic.remembering import _kept, _settled
 
 A, B, C = var("0:a", 8), var("1:b", 8), var("1:c", 8)
 

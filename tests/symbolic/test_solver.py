@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hash_seeds import printed_under_hash_seeds
-from penstock.symbolic.solving.compiled import compile_term
-from penstock.symbolic.solving.solver import Solver
-from penstock.symbolic.solving.z3_answers import Question
-from penstock.symbolic.solving.z3_terms import Translator
-from penstock.symbolic.space import Space, Variable
-from penstock.symbolic.terms import (
+from penstock._concolic.solving.compiled import compile_term
+from penstock._concolic.solving.solver import Solver
+from penstock._concolic.solving.z3_answers import Question
+from penstock._concolic.solving.z3_terms import Translator
+from penstock._concolic.space import Space, Variable
+from penstock._concolic.terms import (
     FALSE,
     TRUE,
     Term,
@@ -195,8 +195,8 @@ def test_when_z3_gives_up_the_solver_says_so() -> None:
 
 PROGRAM = """
 from strategies_terms import SPACE
-from penstock.symbolic.solving.solver import Solver
-from penstock.symbolic.terms import *
+from penstock._concolic.solving.solver import Solver
+from penstock._concolic.terms import *
 a, b, c = (variable.term for variable in SPACE.variables)
 solver = Solver(SPACE)
 for n in range(12):

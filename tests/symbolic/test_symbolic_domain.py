@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from frame_strategies import FRAMES, HOSTS, usual, valid
 
+from penstock._concolic.packets.domain import Addresses, Sender
+from penstock._concolic.packets.frames import FrameSpace
+from penstock._concolic.terms import evaluate
 from penstock.addresses import BROADCAST_MAC, ipv4, is_multicast_mac
-from penstock.symbolic.packets.domain import Addresses, Sender
-from penstock.symbolic.packets.frames import FrameSpace
-from penstock.symbolic.terms import evaluate
-from penstock.world.packet import describe
+from penstock.packet import describe
 
 
 def preferred(frames: FrameSpace, name: str) -> tuple[int, ...]:

@@ -9,16 +9,16 @@ from frame_strategies import FRAMES, alike, decisions, inputs, taken, usual
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock._concolic.packets.headers import INPUTS
+from penstock._concolic.run import Run, unnoticed
+from penstock._concolic.space import Inputs
+from penstock._concolic.terms import evaluate
+from penstock._concolic.values.integers import term_of
+from penstock._concolic.values.octets import SymBytes
+from penstock._concolic.values.parts import concrete
+from penstock._world.switch.headers import read
 from penstock.openflow.fields import BY_NAME
-from penstock.symbolic.packets.headers import INPUTS
-from penstock.symbolic.run import Run, unnoticed
-from penstock.symbolic.space import Inputs
-from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values.integers import term_of
-from penstock.symbolic.values.octets import SymBytes
-from penstock.symbolic.values.parts import concrete
-from penstock.world.packet import parse
-from penstock.world.switch.headers import read
+from penstock.packet import parse
 
 some = settings(max_examples=150)
 

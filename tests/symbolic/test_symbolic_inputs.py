@@ -18,6 +18,18 @@ from os_ken.ofproto import (
 from os_ken.ofproto.ofproto_parser import header as parse_header
 from os_ken.ofproto.ofproto_parser import msg as parse_message
 
+from penstock._concolic.packets.frames import SymFrame
+from penstock._concolic.packets.inputs import (
+    FlowRemovedQuestion,
+    PacketQuestion,
+    PortStatusQuestion,
+    Question,
+    StatsQuestion,
+    question_about,
+)
+from penstock._concolic.run import Run
+from penstock._concolic.terms import evaluate
+from penstock._concolic.values.integers import SymInt, term_of
 from penstock.errors import PenstockError
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
@@ -45,18 +57,6 @@ from penstock.openflow.stats import (
     TableStats,
 )
 from penstock.openflow.wire import decode, encode
-from penstock.symbolic.packets.frames import SymFrame
-from penstock.symbolic.packets.inputs import (
-    FlowRemovedQuestion,
-    PacketQuestion,
-    PortStatusQuestion,
-    Question,
-    StatsQuestion,
-    question_about,
-)
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values.integers import SymInt, term_of
 
 PACKET_IN = PacketIn(NO_BUFFER, 0, 0, Match.of(in_port=2), b"")
 REMOVED = FlowRemoved(Match.of(in_port=1), 7, 10, 0, 0, 4, 5, 30, 0, 6, 600)

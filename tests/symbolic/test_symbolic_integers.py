@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_agreement import check, pairs_of_inputs
 
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import add, const, eq, lt, negation, var
-from penstock.symbolic.values.integers import SymBool, SymInt, boolean, integer, pinned, term_of
+from penstock._concolic.run import Run
+from penstock._concolic.terms import add, const, eq, lt, negation, var
+from penstock._concolic.values.integers import SymBool, SymInt, boolean, integer, pinned, term_of
 
 WIDTHS = {"a": 1, "b": 4, "c": 8, "d": 16}
 C = var("c", 8)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from frame_strategies import usual
 
+from penstock._concolic.packets import layouts
+from penstock._concolic.packets.frames import FrameSpace
+from penstock._concolic.packets.headers import INPUTS, digit, input_term
+from penstock._concolic.terms import evaluate
 from penstock.openflow.fields import BY_NAME
-from penstock.symbolic.packets import layouts
-from penstock.symbolic.packets.frames import FrameSpace
-from penstock.symbolic.packets.headers import INPUTS, digit, input_term
-from penstock.symbolic.terms import evaluate
 
 
 def names_in(**changes: int) -> list[str]:

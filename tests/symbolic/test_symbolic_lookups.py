@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from followed_lab import MAC, all_of, data, number, paths, program, run
 
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import var
-from penstock.symbolic.values.integers import integer
+from penstock._concolic.run import Run
+from penstock._concolic.terms import var
+from penstock._concolic.values.integers import integer
 
 X = {"x": number(3)}
 XY = {"x": number(3), "y": number(3)}

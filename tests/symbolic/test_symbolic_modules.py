@@ -13,11 +13,11 @@ from typing import Any
 import os_ken.lib
 import pytest
 
-from penstock.controllers.osken import framework, ryu
-from penstock.controllers.osken.binding import OsKenController
+from penstock._concolic.code import rewrite
+from penstock._concolic.run import MARK
+from penstock._controllers.osken import framework, ryu
+from penstock._controllers.osken.binding import OsKenController
 from penstock.openflow.messages import FeaturesReply
-from penstock.symbolic.code import rewrite
-from penstock.symbolic.run import MARK
 from required_tools import do_without
 
 

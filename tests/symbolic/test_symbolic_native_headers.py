@@ -11,15 +11,15 @@ from frame_strategies import FRAMES, alike, decisions, inputs, taken, usual
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.symbolic.code.summaries import UNFOLLOWED
-from penstock.symbolic.packets.native_headers import FUNCTIONS, parse_native
-from penstock.symbolic.run import Run
-from penstock.symbolic.space import Inputs
-from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values.integers import term_of
-from penstock.symbolic.values.octets import SymBytes
-from penstock.symbolic.values.parts import concrete
-from penstock.world.packet import (
+from penstock._concolic.code.summaries import UNFOLLOWED
+from penstock._concolic.packets.native_headers import FUNCTIONS, parse_native
+from penstock._concolic.run import Run
+from penstock._concolic.space import Inputs
+from penstock._concolic.terms import evaluate
+from penstock._concolic.values.integers import term_of
+from penstock._concolic.values.octets import SymBytes
+from penstock._concolic.values.parts import concrete
+from penstock.packet import (
     ARP,
     ICMP,
     LLDP,
@@ -172,8 +172,8 @@ def test_a_packet_made_concrete_is_the_packet(values: dict[str, int]) -> None:
 
 
 def test_parse_itself_is_summarised() -> None:
-    found = FUNCTIONS["penstock.world.packet.link", "parse"](FRAMES.follow(AN_ARP))
+    found = FUNCTIONS["penstock.packet.link", "parse"](FRAMES.follow(AN_ARP))
     assert str(term_of(found.src)) == "eth_src"
     assert (parse.__module__, parse.__qualname__) in FUNCTIONS
     inner = FRAMES.follow(usual())[14:]
-    assert FUNCTIONS["penstock.world.packet.link", "parse"](inner) is UNFOLLOWED
+    assert FUNCTIONS["penstock.packet.link", "parse"](inner) is UNFOLLOWED

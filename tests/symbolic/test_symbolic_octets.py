@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_agreement import Inputs, check, pairs_of_inputs
 
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import Term, bits, both, const, eq, lt, negation, sub, var
-from penstock.symbolic.values.integers import integer, term_of
-from penstock.symbolic.values.octets import (
+from penstock._concolic.run import Run
+from penstock._concolic.terms import Term, bits, both, const, eq, lt, negation, sub, var
+from penstock._concolic.values.integers import integer, term_of
+from penstock._concolic.values.octets import (
     SymBytes,
     from_hex,
     from_int,
@@ -25,8 +25,8 @@ from penstock.symbolic.values.octets import (
     terms_of,
     to_int,
 )
-from penstock.symbolic.values.strings import SymStr
-from penstock.symbolic.values.texts import mac_text
+from penstock._concolic.values.strings import SymStr
+from penstock._concolic.values.texts import mac_text
 
 WIDTHS = {"mac": 48, "type": 16, "letter": 7}
 DST = var("eth_dst", 48)

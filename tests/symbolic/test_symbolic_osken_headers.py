@@ -26,16 +26,16 @@ from os_ken.lib.packet import (
     vlan,
 )
 
-from penstock.symbolic.code.summaries import PLAIN, UNFOLLOWED
-from penstock.symbolic.packets.frame_calls import FUNCTIONS
-from penstock.symbolic.packets.osken_headers import parse_osken
-from penstock.symbolic.run import Run
-from penstock.symbolic.space import Inputs
-from penstock.symbolic.terms import evaluate
-from penstock.symbolic.values.integers import term_of
-from penstock.symbolic.values.octets import SymBytes
-from penstock.symbolic.values.parts import concrete
-from penstock.symbolic.values.strings import SymStr
+from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED
+from penstock._concolic.packets.frame_calls import FUNCTIONS
+from penstock._concolic.packets.osken_headers import parse_osken
+from penstock._concolic.run import Run
+from penstock._concolic.space import Inputs
+from penstock._concolic.terms import evaluate
+from penstock._concolic.values.integers import term_of
+from penstock._concolic.values.octets import SymBytes
+from penstock._concolic.values.parts import concrete
+from penstock._concolic.values.strings import SymStr
 
 ARP = usual(eth_type=0x0806)
 TCP = usual(ip_proto=6)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from penstock.symbolic.code import rewrite
-from penstock.symbolic.run import MARK
+from penstock._concolic.code import rewrite
+from penstock._concolic.run import MARK
 
 SNIPPETS = {
     "membership": "result = [1 in {1, 2}, 3 in {1: 2}, 'a' not in 'cat', 4 not in range(3)]",

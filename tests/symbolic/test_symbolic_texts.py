@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_agreement import Inputs, at, check, pairs_of_inputs
 
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import Term, bits, both, const, either, eq, le, lt, negation, sub, var
-from penstock.symbolic.values.integers import SymInt, integer, term_of
-from penstock.symbolic.values.octets import SymBytes, keep
-from penstock.symbolic.values.octets import terms_of as terms_of_octets
-from penstock.symbolic.values.pieces import Piece, read, written
-from penstock.symbolic.values.strings import SymStr, join_texts, pieces_of
-from penstock.symbolic.values.texts import (
+from penstock._concolic.run import Run
+from penstock._concolic.terms import Term, bits, both, const, either, eq, le, lt, negation, sub, var
+from penstock._concolic.values.integers import SymInt, integer, term_of
+from penstock._concolic.values.octets import SymBytes, keep
+from penstock._concolic.values.octets import terms_of as terms_of_octets
+from penstock._concolic.values.pieces import Piece, read, written
+from penstock._concolic.values.strings import SymStr, join_texts, pieces_of
+from penstock._concolic.values.texts import (
     decimal,
     followed,
     format_value,

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import netaddr
 import pytest
 
-from penstock.symbolic.run import Run
-from penstock.symbolic.terms import FALSE, TRUE, Term, both, const, eq, var
-from penstock.symbolic.values.integers import SymBool, integer
-from penstock.symbolic.values.parts import bears, concrete, equality, is_symbolic
-from penstock.symbolic.values.texts import ipv6_text, mac_text
+from penstock._concolic.run import Run
+from penstock._concolic.terms import FALSE, TRUE, Term, both, const, eq, var
+from penstock._concolic.values.integers import SymBool, integer
+from penstock._concolic.values.parts import bears, concrete, equality, is_symbolic
+from penstock._concolic.values.texts import ipv6_text, mac_text
 
 PORT = var("in_port", 16)
 SRC = var("eth_src", 48)

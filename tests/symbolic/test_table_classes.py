@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "soundness"))
 import proactive_programs
 from tests.soundness.programs import Program
 
-from penstock.building import Built
-from penstock.properties.packets import Hosts
-from penstock.scenario import scenario_of
-from penstock.symbolic.table_classes import TableClass
-from penstock.world.hosts import CuriousHost
-from penstock.world.world import World
+from penstock._engine.building import Built
+from penstock._properties.packets import Hosts
+from penstock._scenario.scenario import scenario_of
+from penstock._symbolic.table_classes import TableClass
+from penstock._world.hosts import CuriousHost
+from penstock._world.world import World
 
 PROGRAMS = [each for each in proactive_programs.programs() if each.name.startswith("native_")]
 WITHOUT_CHOICE = [each for each in PROGRAMS if "select" not in each.name and "ring" not in each.name]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.symbolic.terms import (
+from penstock._concolic.terms import (
     FALSE,
     MOST_BITS,
     TRUE,
@@ -298,7 +298,7 @@ def test_a_term_survives_pickling_with_its_hash() -> None:
 
 def test_the_form_of_a_comparison_does_not_depend_on_the_hashes_of_the_process() -> None:
     program = (
-        "from penstock.symbolic.terms import *\n"
+        "from penstock._concolic.terms import *\n"
         "a, b, c = (var(n, 8) for n in 'abc')\n"
         "print(eq(add(a, b), mul(c, b)), eq(b, a), eq(bits(c, 1, 3), add(b, b)), hash(eq(a, b)))"
     )

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.addresses import ipv4, ipv6, mac
-from penstock.symbolic.run import Run
-from penstock.symbolic.space import Space, Variable
-from penstock.symbolic.terms import (
+from penstock._concolic.run import Run
+from penstock._concolic.space import Space, Variable
+from penstock._concolic.terms import (
     FALSE,
     TRUE,
     Term,
@@ -25,7 +24,8 @@ from penstock.symbolic.terms import (
     negation,
     shr,
 )
-from penstock.symbolic.words import condition_in_words, say
+from penstock._concolic.words import condition_in_words, say
+from penstock.addresses import ipv4, ipv6, mac
 from strategies_terms import SPACE, conditions
 
 INPUTS = Space(

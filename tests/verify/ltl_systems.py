@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from penstock.verify.ltl.signature import NUMBER, TRUTH, Signature
-from penstock.verify.ltl.syntax import Comparison, Constant, Formula, Infix, Name, Prefix, Truth
+from penstock._verify.ltl.signature import NUMBER, TRUTH, Signature
+from penstock._verify.ltl.syntax import Comparison, Constant, Formula, Infix, Name, Prefix, Truth
 
 BITS = ("a", "b", "c")
 PLACES = ("here", "there")

@@ -10,8 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from penstock.building import joined
-from penstock.controllers.native import FLOOD, Controller, NativeController
+from penstock._controllers.native import FLOOD, Controller, NativeController
+from penstock._engine.building import joined
+from penstock._properties.base import Property
+from penstock._verify.invariants import NeverDropped, NeverReceives, NoLoops
+from penstock._verify.lifting import Lifting, Model, lift
+from penstock._world.assembly import build_network
+from penstock._world.frame import Frame
+from penstock._world.hosts import HostMaker
+from penstock._world.network import Network
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import Topology, TopologyBuilder
 from penstock.openflow.actions import Action, ApplyActions, Output
 from penstock.openflow.fields import ETH_IPV4, IP_UDP
 from penstock.openflow.match import Match
@@ -24,16 +33,7 @@ from penstock.openflow.messages import (
     OpenFlowMessage,
     PacketIn,
 )
-from penstock.properties.base import Property
-from penstock.verify.invariants import NeverDropped, NeverReceives, NoLoops
-from penstock.verify.lifting import Lifting, Model, lift
-from penstock.world.assembly import build_network
-from penstock.world.frame import Frame
-from penstock.world.hosts import HostMaker
-from penstock.world.network import Network
-from penstock.world.packet import UDP, Ethernet, IPv4, parse, udp_datagram
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import Topology, TopologyBuilder
+from penstock.packet import UDP, Ethernet, IPv4, parse, udp_datagram
 
 Order = tuple[str, OpenFlowMessage]
 Row = tuple[int, tuple[Action, ...] | None, tuple[Order, ...]]

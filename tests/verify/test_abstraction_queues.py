@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from bench.mocs import BUILDERS, chain, program
 
-from penstock.controllers.native import NativeController
+from penstock._controllers.native import NativeController
+from penstock._verify.abstract_controller import ControllerQueues
+from penstock._verify.abstract_switch import SwitchQueues, visited, with_visit
+from penstock._verify.lifting import Model, lift
+from penstock._verify.naming import named
+from penstock._world.assembly import build_network
+from penstock._world.switch import SwitchOptions
+from penstock._world.world import World
 from penstock.errors import PenstockError
-from penstock.verify.abstract_controller import ControllerQueues
-from penstock.verify.abstract_switch import SwitchQueues, visited, with_visit
-from penstock.verify.lifting import Model, lift
-from penstock.verify.naming import named
-from penstock.world.assembly import build_network
-from penstock.world.switch import SwitchOptions
-from penstock.world.world import World
 
 
 def _world(model: Model) -> World:

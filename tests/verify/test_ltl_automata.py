@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.verify.ltl.core import (
+from penstock._verify.ltl.core import (
     FALSE,
     TRUE,
     All,
@@ -27,7 +27,7 @@ from penstock.verify.ltl.core import (
     release,
     until,
 )
-from penstock.verify.ltl.translation import automaton_of
+from penstock._verify.ltl.translation import automaton_of
 
 PROPOSITIONS = 3
 literals = st.builds(Literal, st.integers(0, PROPOSITIONS - 1), st.booleans())

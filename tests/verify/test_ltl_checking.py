@@ -11,13 +11,13 @@ import networkx
 import pytest
 from ltl_systems import SIGNATURE, Bits, Option, Processes, random_formula, random_processes
 
+from penstock._explore.search import Bounds
+from penstock._verify.ltl.checking import Verdict, decide, invariant_of, is_safety, property_of
+from penstock._verify.ltl.core import negation
+from penstock._verify.ltl.grounding import Grounded
+from penstock._verify.ltl.signature import NUMBER, TEXT, TRUTH, Signature, many, one
+from penstock._verify.ltl.translation import automaton_of
 from penstock.errors import PenstockError
-from penstock.explore.search import Bounds
-from penstock.verify.ltl.checking import Verdict, decide, invariant_of, is_safety, property_of
-from penstock.verify.ltl.core import negation
-from penstock.verify.ltl.grounding import Grounded
-from penstock.verify.ltl.signature import NUMBER, TEXT, TRUTH, Signature, many, one
-from penstock.verify.ltl.translation import automaton_of
 
 
 def stated(text: str, system: Processes) -> Grounded:

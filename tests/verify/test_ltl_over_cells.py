@@ -10,14 +10,14 @@ import pytest
 from explore.plain_search import TooLarge, oracle
 from explore.random_systems import random_network
 from little_components import two_talkers
-from penstock.properties.base import Property
-from penstock.verify.ltl.checking import Verdict, decide, property_of
-from penstock.verify.ltl.over_cells import ComponentView, NetworkRuns
-from penstock.verify.ltl.signature import NUMBER, TEXT, Signature, many, one
-from penstock.world.faults import Faults
-from penstock.world.network import Network
-from penstock.world.signals import FABRIC
-from penstock.world.world import World
+from penstock._properties.base import Property
+from penstock._verify.ltl.checking import Verdict, decide, property_of
+from penstock._verify.ltl.over_cells import ComponentView, NetworkRuns
+from penstock._verify.ltl.signature import NUMBER, TEXT, Signature, many, one
+from penstock._world.faults import Faults
+from penstock._world.network import Network
+from penstock._world.signals import FABRIC
+from penstock._world.world import World
 
 TALK = Signature(
     names={"talkers": many("talker", fixed=True), "a": one("talker"), "b": one("talker")},

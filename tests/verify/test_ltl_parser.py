@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.verify.ltl.lexer import FormulaError
-from penstock.verify.ltl.parser import DEEPEST, LONGEST, parse
-from penstock.verify.ltl.syntax import (
+from penstock._verify.ltl.lexer import FormulaError
+from penstock._verify.ltl.parser import DEEPEST, LONGEST, parse
+from penstock._verify.ltl.syntax import (
     After,
     Comparison,
     Constant,

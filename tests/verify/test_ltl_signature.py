@@ -2,9 +2,9 @@
 
 import pytest
 
-from penstock.verify.ltl.lexer import FormulaError
-from penstock.verify.ltl.parser import parse
-from penstock.verify.ltl.signature import NUMBER, TEXT, TRUTH, VALUE, Signature, check, many, one
+from penstock._verify.ltl.lexer import FormulaError
+from penstock._verify.ltl.parser import parse
+from penstock._verify.ltl.signature import NUMBER, TEXT, TRUTH, VALUE, Signature, check, many, one
 
 NETWORK = Signature(
     names={

@@ -24,8 +24,8 @@ from random import Random
 import pytest
 from ltl_systems import SIGNATURE, Bits, Processes, in_spin, random_formula, random_processes
 
-from penstock.verify.ltl.checking import decide, property_of
-from penstock.verify.ltl.syntax import Formula
+from penstock._verify.ltl.checking import decide, property_of
+from penstock._verify.ltl.syntax import Formula
 
 SYSTEMS = int(os.environ.get("PENSTOCK_SPIN_SYSTEMS", "5"))
 FORMULAS = 20

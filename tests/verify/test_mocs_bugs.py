@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bench.mocs import BUILDERS
 
-from penstock.verify.options import Method
-from penstock.verify.verification import Verification, verify
+from penstock._verify.options import Method
+from penstock._verify.verification import Verification, verify
 
 BUGS = ("message-reordering", "wrong-nesting", "hasty-update")
 MENDED = ("stateless-firewall", "right-nesting", "consistent-update")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.mocs import BUILDERS, CASES, Case, agrees, main, measure
 
-from penstock.verify.verification import verify
+from penstock._verify.verification import verify
 
 SMALL = 5_000
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.building import joined
-from penstock.controllers.osken.binding import OsKenController
+from penstock._controllers.osken.binding import OsKenController
+from penstock._engine.building import joined
+from penstock._verify.invariants import NoLoops
+from penstock._verify.lifting import Lifting, lift
+from penstock._verify.verification import Verification, verify
+from penstock._world.assembly import build_network
+from penstock._world.frame import Frame
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import topology
 from penstock.openflow.messages import V13
-from penstock.verify.invariants import NoLoops
-from penstock.verify.lifting import Lifting, lift
-from penstock.verify.verification import Verification, verify
-from penstock.world.assembly import build_network
-from penstock.world.frame import Frame
-from penstock.world.packet import udp_datagram
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import topology
+from penstock.packet import udp_datagram
 
 
 def _verified(shape: str) -> Verification:

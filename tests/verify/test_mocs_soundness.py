@@ -10,8 +10,8 @@ import os
 import pytest
 from random_programs import case
 
-from penstock.explore.search import Bounds
-from penstock.verify.verification import verify
+from penstock._explore.search import Bounds
+from penstock._verify.verification import verify
 
 SEEDS = int(os.environ.get("PENSTOCK_PROGRAMS", "600"))
 PORTIONS = 6

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
+from penstock._replay import replay
+from penstock._scenario.scenario import Scenario
+from penstock._verify import verification
+from penstock._verify.formulas import read
+from penstock._verify.options import VerifyOptions
+from penstock._verify.proof import Proof, Proving, prove
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import FlowRemoved, PacketIn
-from penstock.replay import replay
-from penstock.scenario import Scenario
-from penstock.verify import verification
-from penstock.verify.formulas import read
-from penstock.verify.options import VerifyOptions
-from penstock.verify.proof import Proof, Proving, prove
 
 
 class Hub(Controller):

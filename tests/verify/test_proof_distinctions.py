@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from penstock._scenario.scenario import scenario_of
+from penstock._verify.proof import Proof, prove
 from penstock.errors import PenstockError
-from penstock.scenario import scenario_of
-from penstock.verify.proof import Proof, prove
 
 HERE = Path(__file__).parent
 

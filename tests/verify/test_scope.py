@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from penstock.cli.verifying import proof_lines
-from penstock.scenario import scenario_of
-from penstock.stopping import Bound, Why
-from penstock.verdict import Result
-from penstock.verify.proof import Proof, prove
+from penstock._cli.verifying import proof_lines
+from penstock._scenario.scenario import scenario_of
+from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Result
+from penstock._verify.proof import Proof, prove
 
 COUNTING = """
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import NO_MAX_LEN, PortNo
 

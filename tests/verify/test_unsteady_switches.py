@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from penstock._scenario.scenario import scenario_of
+from penstock._verify import verification
+from penstock._verify.proof import Proof, prove
 from penstock.errors import PenstockError
-from penstock.scenario import scenario_of
-from penstock.verify import verification
-from penstock.verify.proof import Proof, prove
 
 HERE = Path(__file__).parent
 NOTHING_COMES = "G not exists p in h2.rcvq: true"

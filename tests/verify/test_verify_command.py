@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from penstock.cli.main import commands
+from penstock._cli.main import commands
+from penstock._replay import replay
 from penstock.errors import PenstockError
-from penstock.replay import replay
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "mocs"
 PROVED = ("cp1_firewall", "cp2_stateful", "cp3_learning", "cp4_policy", "cp5_update")

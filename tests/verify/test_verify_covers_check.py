@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 from random_programs import Ingredients, case, ingredients, kind_of, network_with
 
-from penstock.building import joined
-from penstock.explore.breadth_first import breadth_first
-from penstock.explore.cells import Cells
-from penstock.explore.search import Bounds, Outcome, Search
+from penstock._engine.building import joined
+from penstock._explore.breadth_first import breadth_first
+from penstock._explore.cells import Cells
+from penstock._explore.search import Bounds, Outcome, Search
+from penstock._properties.base import Property, Violated
+from penstock._properties.loops import NoForwardingLoops
+from penstock._verify.invariants import NeverReceives, NoLoops
+from penstock._verify.verification import verify
+from penstock._world.frame import Frame
+from penstock._world.hosts import Host
+from penstock._world.hosts.host import Turn
+from penstock._world.transition import Record
 from penstock.openflow.messages import PacketOut
-from penstock.properties.base import Property, Violated
-from penstock.properties.loops import NoForwardingLoops
-from penstock.verify.invariants import NeverReceives, NoLoops
-from penstock.verify.verification import verify
-from penstock.world.frame import Frame
-from penstock.world.hosts import Host
-from penstock.world.hosts.host import Turn
-from penstock.world.packet import Ethernet, parse
-from penstock.world.transition import Record
+from penstock.packet import Ethernet, parse
 
 SEEDS = 120
 PORTIONS = 3

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Result, Verdict
+from penstock._worker.crossing import Frames, Garbled, Text, packed, unpacked
 from penstock.openflow.messages import V13, FlowCommand, FlowMod, PortNo
-from penstock.stopping import Bound, Why
-from penstock.verdict import Result, Verdict
-from penstock.worker.crossing import Frames, Garbled, Text, packed, unpacked
 
 VALUES = [
     None,

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from bench.hostile.apps import line_of, write_app
 
-from penstock.api import check, fuzz, verify
+from penstock._api import check, fuzz, verify
+from penstock._verdict.verdict import Result
 from penstock.errors import PenstockError
-from penstock.verdict import Result
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from little_components import wire
+from penstock._world.component import Endpoint, Send, Step
+from penstock._world.fabric import Fabric, FabricState, Mobility, Roaming
+from penstock._world.faults import Faults
+from penstock._world.signals import Carrier, Power
 from penstock.errors import PenstockError
-from penstock.world.component import Endpoint, Send, Step
-from penstock.world.fabric import Fabric, FabricState, Mobility, Roaming
-from penstock.world.faults import Faults
-from penstock.world.signals import Carrier, Power
 
 ALL = Faults(link_failures=2, switch_failures=1, controller_crashes=1, disconnects=1)
 H1, S1_SPARE, S2_SPARE = Endpoint("h1", 0), Endpoint("s1", 9), Endpoint("s2", 9)

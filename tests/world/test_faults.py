@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from penstock.controllers.static import StaticController
+from penstock._controllers.static import StaticController
+from penstock._world.assembly import build_network
+from penstock._world.component import Component, Endpoint, Port, Send, Step
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
+from penstock._world.switch import SwitchOptions
+from penstock._world.topology import topology
+from penstock._world.transition import Record
+from penstock._world.world import World
 from penstock.errors import PenstockError
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import ANYTHING
 from penstock.openflow.messages import V13, Error, FlowCommand, FlowMod, Hello, PortStatus
-from penstock.world.assembly import build_network
-from penstock.world.component import Component, Endpoint, Port, Send, Step
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
-from penstock.world.switch import SwitchOptions
-from penstock.world.topology import topology
-from penstock.world.transition import Record
-from penstock.world.world import World
 
 LINE = topology("linear,2")
 

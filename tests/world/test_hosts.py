@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from host_lab import DIRECTORY, Lab, make, told
+from penstock._world.assembly import build_network
+from penstock._world.component import Endpoint, Event
+from penstock._world.fabric import Mobility
+from penstock._world.faults import Faults
+from penstock._world.frame import Frame
+from penstock._world.hosts import Client, Host, Ping, Server, Turn, host
+from penstock._world.signals import Carrier
+from penstock._world.topology import TopologyBuilder, topology
+from penstock._world.world import World
 from penstock.errors import PenstockError
 from penstock.openflow.fields import ETH_ARP, ETH_IPV4, ETH_LLDP
-from penstock.world.assembly import build_network
-from penstock.world.component import Endpoint, Event
-from penstock.world.fabric import Mobility
-from penstock.world.faults import Faults
-from penstock.world.frame import Frame
-from penstock.world.hosts import Client, Host, Ping, Server, Turn, host
-from penstock.world.packet import IPv4, arp_request, ethernet, parse, ping_request, udp_datagram
-from penstock.world.signals import Carrier
-from penstock.world.topology import TopologyBuilder, topology
-from penstock.world.world import World
+from penstock.packet import IPv4, arp_request, ethernet, parse, ping_request, udp_datagram
 
 
 class TestEveryHost:

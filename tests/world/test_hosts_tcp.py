@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from host_lab import Lab, make, told
-from penstock.world.component import Endpoint, Event
-from penstock.world.faults import Faults
-from penstock.world.hosts import TcpClient, TcpServer, host
+from penstock._world.component import Endpoint, Event
+from penstock._world.faults import Faults
+from penstock._world.hosts import TcpClient, TcpServer, host
 
 
 def lab_of(faults: Faults | None = None, **options: Any) -> Lab:

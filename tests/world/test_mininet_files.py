@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
+from penstock._world.component import Endpoint
+from penstock._world.topology import load_mininet, topology
 from penstock.addresses import ipv4, mac
 from penstock.errors import PenstockError
-from penstock.world.component import Endpoint
-from penstock.world.topology import load_mininet, topology
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topologies"
 

@@ -15,8 +15,8 @@ from mininet.node import Switch
 from mininet.topo import LinearTopo, MinimalTopo, SingleSwitchReversedTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TorusTopo, TreeTopo
 
+from penstock._world.topology import Topology, TopologyBuilder, from_mininet, load_mininet, topology
 from penstock.addresses import ipv4_text, mac_text
-from penstock.world.topology import Topology, TopologyBuilder, from_mininet, load_mininet, topology
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "topologies"
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.addresses import ipv4, ipv6, mac
 from penstock.errors import PenstockError
 from penstock.openflow.fields import ETH_ARP, ETH_IPV4, ETH_IPV6, ETH_LLDP, ETH_QINQ, IP_TCP, IP_UDP
-from penstock.world.packet import (
+from penstock.packet import (
     ARP,
     ICMP,
     LLDP,

@@ -26,7 +26,7 @@ from penstock.openflow.fields import (
     ETH_QINQ,
     ETH_VLAN,
 )
-from penstock.world.packet import (
+from penstock.packet import (
     ARP,
     ICMP,
     LLDP,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
-from penstock.world.packet import Ethernet, describe, parse
+from penstock.packet import Ethernet, describe, parse
 from strategies_packets import damaged_frames, frames, noise_frames, packets
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-import penstock.world.packet
+import penstock.packet
+from penstock._world.frame import Frame
 from penstock.addresses import ipv6, mac
 from penstock.errors import PenstockError
 from penstock.openflow.fields import ETH_IPV4, ETH_IPV6, ETH_LLDP
-from penstock.world.frame import Frame
-from penstock.world.packet import (
+from penstock.packet import (
     ARP,
     ICMP,
     LLDP,
@@ -95,7 +95,7 @@ class TestBuilding:
         assert packet.find(UDP) == UDP(68, 67, b"x")
 
     def test_the_example_in_the_documentation_runs(self) -> None:
-        assert doctest.testmod(penstock.world.packet) == doctest.TestResults(failed=0, attempted=5)
+        assert doctest.testmod(penstock.packet) == doctest.TestResults(failed=0, attempted=5)
 
 
 @pytest.mark.parametrize(

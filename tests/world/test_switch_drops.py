@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from penstock._world.switch import budgets, drops
+from penstock._world.switch.drops import Ended
 from penstock.errors import PenstockError
-from penstock.world.switch import budgets, drops
-from penstock.world.switch.drops import Ended
 
 MEANT = (drops.NO_OUTPUT, drops.no_bucket(1, live=False), drops.exceeds(100, 1))
 LOST = (

@@ -5,10 +5,10 @@ from itertools import pairwise
 import networkx as nx
 import pytest
 
+from penstock._world.component import Endpoint
+from penstock._world.topology import Link, Topology, TopologyBuilder, topology
 from penstock.addresses import ipv4, mac
 from penstock.errors import PenstockError
-from penstock.world.component import Endpoint
-from penstock.world.topology import Link, Topology, TopologyBuilder, topology
 
 
 def pair() -> TopologyBuilder:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from penstock._world.topology import Topology, TopologyBuilder, topology
+from penstock._world.topology.plain import topology_as_json, topology_from_json
 from penstock.errors import PenstockError
-from penstock.world.topology import Topology, TopologyBuilder, topology
-from penstock.world.topology.plain import topology_as_json, topology_from_json
 
 
 def odd() -> Topology:

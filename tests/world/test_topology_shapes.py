@@ -3,8 +3,8 @@
 import networkx as nx
 import pytest
 
+from penstock._world.topology import Topology, topology
 from penstock.errors import PenstockError
-from penstock.world.topology import Topology, topology
 
 
 def wiring(network: Topology) -> dict[str, dict[int, str]]:

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
+from penstock._check.check import check
+from penstock._fuzz.inputs import SendPacket
+from penstock._fuzz.traffic import Station, order_of
+from penstock._scenario.scenario import load_scenario
+from penstock._world.assembly import build_network
+from penstock._world.hosts import ASK, host
+from penstock._world.topology import topology
+from penstock._world.world import World
 from penstock.addresses import mac
-from penstock.check import check
 from penstock.errors import PenstockError
-from penstock.fuzz.inputs import SendPacket
-from penstock.fuzz.traffic import Station, order_of
-from penstock.scenario import load_scenario
-from penstock.world.assembly import build_network
-from penstock.world.hosts import ASK, host
-from penstock.world.packet import ARP, IPv4, parse
-from penstock.world.topology import topology
-from penstock.world.world import World
+from penstock.packet import ARP, IPv4, parse
 
 NICE = Path(__file__).parents[2] / "examples" / "nice"
 VIRTUAL = "10.0.0.100"

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from little_components import Note, Repeater, Talker, network, two_talkers, wire
+from penstock._world.component import Endpoint, Event, Port, Send, Step
+from penstock._world.network import ComponentRaised
+from penstock._world.transition import Record, Transition
+from penstock._world.world import World
 from penstock.errors import PenstockError
-from penstock.world.component import Endpoint, Event, Port, Send, Step
-from penstock.world.network import ComponentRaised
-from penstock.world.transition import Record, Transition
-from penstock.world.world import World
 
 
 def texts(world: World) -> list[str]:
@@ -325,12 +325,12 @@ class TestMistakes:
 
 DETERMINISM = """
 from random import Random
-from penstock.controllers.static import StaticController
-from penstock.world.assembly import build_network
-from penstock.world.faults import Faults
-from penstock.world.hosts import host
-from penstock.world.topology import topology
-from penstock.world.world import World
+from penstock._controllers.static import StaticController
+from penstock._world.assembly import build_network
+from penstock._world.faults import Faults
+from penstock._world.hosts import host
+from penstock._world.topology import topology
+from penstock._world.world import World
 
 shape = topology("ring,3")
 network = build_network(

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from little_components import Talker, network, wire
+from penstock._world.component import Aware
+from penstock._world.faults import NO_FAULTS, Faults
+from penstock._world.network import Network
+from penstock._world.signals import FABRIC
+from penstock._world.world import World
 from penstock.errors import PenstockError
-from penstock.world.component import Aware
-from penstock.world.faults import NO_FAULTS, Faults
-from penstock.world.network import Network
-from penstock.world.signals import FABRIC
-from penstock.world.world import World
 
 
 @dataclass(eq=False)

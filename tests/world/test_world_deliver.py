@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from little_components import Note, Talker, network, two_talkers, wire
+from penstock._world.component import Endpoint
+from penstock._world.faults import Faults
+from penstock._world.world import World
 from penstock.errors import PenstockError
-from penstock.world.component import Endpoint
-from penstock.world.faults import Faults
-from penstock.world.world import World
 
 A_OUT = Endpoint("a", 1)
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from little_components import Note, Talker, network, wire
-from penstock.world.channels import CHANNEL_FAULTS, can_suffer
-from penstock.world.component import Endpoint
-from penstock.world.faults import Faults
-from penstock.world.network import Network, is_urgent
-from penstock.world.signals import FABRIC
-from penstock.world.transition import Record, Transition
-from penstock.world.world import World
+from penstock._world.channels import CHANNEL_FAULTS, can_suffer
+from penstock._world.component import Endpoint
+from penstock._world.faults import Faults
+from penstock._world.network import Network, is_urgent
+from penstock._world.signals import FABRIC
+from penstock._world.transition import Record, Transition
+from penstock._world.world import World
 
 PORTS = (1, 2, 3)
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from penstock.cli.stepper.app import StepperApp
-from penstock.cli.stepper.model import Run
-from penstock.scenario import load_scenario
+from penstock._cli.stepper.app import StepperApp
+from penstock._cli.stepper.model import Run
+from penstock._scenario.scenario import load_scenario
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 CONTROLLERS = '''
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

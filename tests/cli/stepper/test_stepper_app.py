@@ -20,18 +20,18 @@ from stepper_lab import (
 )
 from textual.widgets import Input, Static
 
-from penstock.check import check
-from penstock.cli.stepper.app import StepperApp
-from penstock.cli.stepper.breakpoints import PacketBreak, PropertyBreak
-from penstock.cli.stepper.model import MOST_ON, Run, run_of_trace
-from penstock.cli.stepper.widgets.choosing import Choosing
-from penstock.cli.stepper.widgets.help import Help
-from penstock.cli.stepper.widgets.inside import Inside
-from penstock.cli.stepper.widgets.lines import LineList
-from penstock.cli.stepper.widgets.panes import Pane
-from penstock.cli.stepper.widgets.telling import Story
-from penstock.replay import replay
-from penstock.scenario import load_scenario
+from penstock._check.check import check
+from penstock._cli.stepper.app import StepperApp
+from penstock._cli.stepper.breakpoints import PacketBreak, PropertyBreak
+from penstock._cli.stepper.model import MOST_ON, Run, run_of_trace
+from penstock._cli.stepper.widgets.choosing import Choosing
+from penstock._cli.stepper.widgets.help import Help
+from penstock._cli.stepper.widgets.inside import Inside
+from penstock._cli.stepper.widgets.lines import LineList
+from penstock._cli.stepper.widgets.panes import Pane
+from penstock._cli.stepper.widgets.telling import Story
+from penstock._replay import replay
+from penstock._scenario.scenario import load_scenario
 
 PANES = ["choices", "story", "picture", "inside", "changes", "judging"]
 

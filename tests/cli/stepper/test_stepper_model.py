@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stepper_lab import EXAMPLES, balancer_run, loop_run, loop_scenario
 
-from penstock.check import check, walk
-from penstock.cli.stepper.breakpoints import PacketBreak, PropertyBreak, breakpoint_of
-from penstock.cli.stepper.looking import Looking
-from penstock.cli.stepper.model import Run, is_trace, run_of_trace
-from penstock.consent import consent_given
+from penstock._check.check import check, walk
+from penstock._cli.stepper.breakpoints import PacketBreak, PropertyBreak, breakpoint_of
+from penstock._cli.stepper.looking import Looking
+from penstock._cli.stepper.model import Run, is_trace, run_of_trace
+from penstock._replay import replay
+from penstock._scenario.scenario import load_scenario
+from penstock._trace.consent import consent_given
+from penstock._trace.trace import read_header, read_trace
 from penstock.errors import PenstockError
-from penstock.replay import replay
-from penstock.scenario import load_scenario
-from penstock.trace import read_header, read_trace
 
 
 def texts(run: Run) -> list[str]:
@@ -119,7 +119,7 @@ def test_a_controller_that_raises_is_a_violation_even_if_no_property_watches(tmp
 
 def test_a_host_that_raises_is_said_and_nothing_has_happened(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
-        "from penstock.world.hosts import Host\n\n\n"
+        "from penstock._world.hosts import Host\n\n\n"
         "class Broken(Host):\n"
         "    def offers(self, memory):\n        return ('jump',)\n\n"
         "    def perform(self, memory, action):\n        raise ValueError('no')\n"
@@ -254,7 +254,7 @@ def test_a_run_saved_before_its_violation_has_no_verdict(tmp_path: Path) -> None
 def test_what_broke_at_rest_is_no_verdict_of_a_run_that_went_on(tmp_path: Path) -> None:
     """Taken again, such a run is not looked at while it rests in between."""
     (tmp_path / "mine.py").write_text(
-        "from penstock.properties.functions import at_rest\n\n\n"
+        "from penstock._properties.functions import at_rest\n\n\n"
         "@at_rest\ndef never(states):\n    return False\n"
     )
     changes = (

@@ -17,8 +17,8 @@ from struct import pack
 import pytest
 from stepper_lab import loop_scenario
 
-from penstock.check import check
-from penstock.scenario import load_scenario
+from penstock._check.check import check
+from penstock._scenario.scenario import load_scenario
 
 PENSTOCK = (sys.executable, "-m", "penstock")
 PATIENCE = 120.0

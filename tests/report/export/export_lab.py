@@ -12,16 +12,16 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from penstock.check import check
-from penstock.cli.exporting import export_command
-from penstock.controllers.tcp import ports
+from penstock._check.check import check
+from penstock._cli.exporting import export_command
+from penstock._controllers.tcp import ports
+from penstock._fuzz.fuzzing import Fuzzing, fuzz
+from penstock._fuzz.inputs import input_of
+from penstock._fuzz.invariants import invariants_of
+from penstock._scenario.scenario import Scenario, load_scenario
+from penstock._trace.trace import Trace
+from penstock._verify.proof import prove
 from penstock.errors import PenstockError
-from penstock.fuzz.fuzzing import Fuzzing, fuzz
-from penstock.fuzz.inputs import input_of
-from penstock.fuzz.invariants import invariants_of
-from penstock.scenario import Scenario, load_scenario
-from penstock.trace import Trace
-from penstock.verify.proof import prove
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SWITCH13 = "ryu.app.simple_switch_13"
@@ -76,7 +76,7 @@ def fuzzed(folder: Path, *texts: str, controller: Any = None, **details: Any) ->
 
 def process(app: str) -> dict[str, Any]:
     """Return one of Ryu's apps as a process of its own."""
-    command = [sys.executable, "-m", "penstock.controllers.launch", app, "--port", "{port}"]
+    command = [sys.executable, "-m", "penstock.launch", app, "--port", "{port}"]
     return {"cmd": command, "port": ports.free_port()}
 
 

@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from export_lab import exported, refused, rewritten, searched
 
 from disk_lab import file_limit
-from penstock.cli.exporting import export_command
+from penstock._cli.exporting import export_command
+from penstock._report.export.formats import FORMATS
 from penstock.errors import PenstockError
-from penstock.report.export.formats import FORMATS
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_a_folder_that_is_not_there_is_told(trace: Path, tmp_path: Path) -> None
 
 
 def test_a_full_disk_is_told_in_one_sentence(trace: Path) -> None:
-    from penstock.report.export.formats import export
+    from penstock._report.export.formats import export
 
     with file_limit(0), pytest.raises(PenstockError, match="cannot be written: File too large; make room"):
         export("shiviz", [trace], trace.parent / "full")

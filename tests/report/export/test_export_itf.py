@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 from export_lab import EXAMPLES, exported, fuzzed, proved, refused, rewritten, searched
 
-from penstock.minimize.script import trace_file
-from penstock.report.export.itf import TYPES
-from penstock.scenario import load_scenario
-from penstock.trace import read_trace
-from penstock.verify.proof import prove
+from penstock._minimize.script import trace_file
+from penstock._report.export.itf import TYPES
+from penstock._scenario.scenario import load_scenario
+from penstock._trace.trace import read_trace
+from penstock._verify.proof import prove
 
 _ONE = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False}
 SCHEMA: dict[str, Any] = {

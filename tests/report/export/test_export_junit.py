@@ -13,17 +13,17 @@ from export_lab import EXAMPLES, exported, fuzzed, rewritten, searched
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.check import check
-from penstock.clean_text import visible
-from penstock.controllers.native import Controller
+from penstock._base.clean_text import visible
+from penstock._check.check import check
+from penstock._controllers.native import Controller
+from penstock._engine.conclusion import Conclusion
+from penstock._report.export.ci import NEVER_JUDGED, held_by, write_ci_files
+from penstock._report.export.junit import Results, write_junit
+from penstock._report.export.violations import Source
+from penstock._scenario.scenario import Scenario
+from penstock._trace.trace import FindingLine, InputLine, Line, Trace, TraceWriter, Verdict
+from penstock._verdict.verdict import Result
 from penstock.openflow.messages import PacketIn
-from penstock.report.conclusion import Conclusion
-from penstock.report.export.ci import NEVER_JUDGED, held_by, write_ci_files
-from penstock.report.export.junit import Results, write_junit
-from penstock.report.export.violations import Source
-from penstock.scenario import Scenario
-from penstock.trace import FindingLine, InputLine, Line, Trace, TraceWriter, Verdict
-from penstock.verdict import Result
 
 TIME = re.compile(r"\d+(\.\d+)?")
 NUMBER = re.compile(r"\d+")

@@ -21,10 +21,10 @@ from export_lab import (
     searched,
 )
 
-from penstock.minimize.script import trace_file
-from penstock.report.export.conversation import CONTROLLER_PORT, Conversation, Station
-from penstock.trace import Trace, read_trace
-from penstock.world.packet import TCP, TcpFlags, parse
+from penstock._minimize.script import trace_file
+from penstock._report.export.conversation import CONTROLLER_PORT, Conversation, Station
+from penstock._trace.trace import Trace, read_trace
+from penstock.packet import TCP, TcpFlags, parse
 from required_tools import find_tool
 
 ERROR = "8388608"

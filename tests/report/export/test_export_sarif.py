@@ -9,11 +9,11 @@ import jsonschema
 import pytest
 from export_lab import EXAMPLES, exported, fuzzed, proved, rewritten, searched
 
-from penstock.controllers.osken.ryu import source_folders
-from penstock.report.conclusion import Conclusion
-from penstock.report.export import sarif
-from penstock.report.export.ci import write_ci_files
-from penstock.verdict import Result
+from penstock._controllers.osken.ryu import source_folders
+from penstock._engine.conclusion import Conclusion
+from penstock._report.export import sarif
+from penstock._report.export.ci import write_ci_files
+from penstock._verdict.verdict import Result
 
 _TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 _LEVELS = ["none", "note", "warning", "error"]

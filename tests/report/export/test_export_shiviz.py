@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from export_lab import exported, fuzzed, proved, rewritten, searched
 
-from penstock.minimize.script import trace_file
-from penstock.report.export.shiviz import PARSER
-from penstock.trace import Trace, read_trace
+from penstock._minimize.script import trace_file
+from penstock._report.export.shiviz import PARSER
+from penstock._trace.trace import Trace, read_trace
 
 Clock = dict[str, int]
 Event = tuple[str, Clock, str]

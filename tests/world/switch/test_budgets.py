@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from penstock._world.component import Event, Step
+from penstock._world.frame import Frame
+from penstock._world.switch import PortSpec, Switch, SwitchOptions, budgets, group_mods
 from penstock.openflow.actions import Action, ApplyActions, Group, Output, SetField
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
@@ -28,10 +31,7 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.refusals import Refusal
 from penstock.openflow.stats import GroupFeatures, GroupFeaturesRequest, StatsReply, StatsRequest
-from penstock.world.component import Event, Step
-from penstock.world.frame import Frame
-from penstock.world.packet import udp_datagram
-from penstock.world.switch import PortSpec, Switch, SwitchOptions, budgets, group_mods
+from penstock.packet import udp_datagram
 
 DATA = udp_datagram(
     eth_src=1, eth_dst=2, ip_src="10.0.0.1", ip_dst="10.0.0.2", udp_src=1, udp_dst=2

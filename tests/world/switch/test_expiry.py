@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock._world.component import Event, Send, Step
+from penstock._world.frame import Frame
+from penstock._world.switch import PortSpec, Switch, SwitchState
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import FlowCommand, FlowFlag, FlowMod, FlowRemoved
-from penstock.world.component import Event, Send, Step
-from penstock.world.frame import Frame
-from penstock.world.switch import PortSpec, Switch, SwitchState
 
 SWITCH = Switch("s1", 1, tuple(PortSpec(number, f"s1-eth{number}", number) for number in (1, 2, 3)))
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock._world.switch import FlowEntry, FlowTable
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import Match, Term
-from penstock.world.switch import FlowEntry, FlowTable
 
 FIELDS = {"in_port": 0xFFFFFFFF, "eth_dst": 0xFFFFFFFFFFFF, "eth_type": 0xFFFF, "ipv4_dst": 0xFFFFFFFF}
 values = st.integers(0, 3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock._world.switch.labels import BOTTOM, MOST_LABELS, Change, LabelStack, changes
 from penstock.openflow.fields import ETH_IPV4, ETH_MPLS
-from penstock.world.switch.labels import BOTTOM, MOST_LABELS, Change, LabelStack, changes
 
 INNER, OUTER = 0x2000 | BOTTOM, 0x1000
 

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from penstock._world.component import Send, Step
+from penstock._world.frame import Frame
+from penstock._world.switch import PortSpec, Switch, SwitchOptions
+from penstock._world.switch.meters import remarked
 from penstock.errors import PenstockError
 from penstock.openflow.actions import ApplyActions, GotoTable, Output, UseMeter
 from penstock.openflow.match import ANYTHING, Match
@@ -35,11 +39,7 @@ from penstock.openflow.stats import (
     StatsRequest,
     StatsRequestBody,
 )
-from penstock.world.component import Send, Step
-from penstock.world.frame import Frame
-from penstock.world.packet import parse, ping_request
-from penstock.world.switch import PortSpec, Switch, SwitchOptions
-from penstock.world.switch.meters import remarked
+from penstock.packet import parse, ping_request
 
 FRAME = ping_request(eth_src=1, eth_dst=2, ip_src="10.0.0.1", ip_dst="10.0.0.2").to_bytes()
 BITS = 8 * len(FRAME)

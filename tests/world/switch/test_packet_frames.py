@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.world.frame import Frame
-from penstock.world.packet import ping_request
-from penstock.world.switch.rewriting import Packet
+from penstock._world.frame import Frame
+from penstock._world.switch.rewriting import Packet
+from penstock.packet import ping_request
 
 FRAME = Frame(ping_request(eth_src=1, eth_dst=2, ip_src=3, ip_dst=4).to_bytes(), "h1#1")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from penstock._world.signals import FABRIC, Carrier, Power
+from penstock._world.switch import PortSpec, Switch, SwitchOptions
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
@@ -23,8 +25,6 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.stats import FlowRequest, Flows, GroupDescRequest, GroupDescs, StatsReply, StatsRequest
 from penstock.openflow.wire import decode, encode
-from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.switch import PortSpec, Switch, SwitchOptions
 
 LONGEST = 0xFFFF
 

@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from penstock._world.component import Send, Step
+from penstock._world.frame import Frame
+from penstock._world.signals import FABRIC, Carrier, Power
+from penstock._world.switch import PortSpec, Switch, SwitchOptions
+from penstock._world.switch.budgets import COPIES
 from penstock.errors import PenstockError
 from penstock.openflow.actions import ApplyActions, Group, Output, PushMpls, PushVlan, SetTransportSrc
 from penstock.openflow.match import Match
@@ -37,11 +42,6 @@ from penstock.openflow.messages import (
     RoleRequest,
 )
 from penstock.openflow.stats import FlowRequest, StatsRequest
-from penstock.world.component import Send, Step
-from penstock.world.frame import Frame
-from penstock.world.signals import FABRIC, Carrier, Power
-from penstock.world.switch import PortSpec, Switch, SwitchOptions
-from penstock.world.switch.budgets import COPIES
 
 FRAME = bytes.fromhex("0000000000020000000000011234") + b"hello"
 

@@ -2,10 +2,10 @@
 
 from ipaddress import ip_address, ip_network
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import IPv4, parse
+from penstock.packet import IPv4, parse
 
 OFFICE = ip_network("10.0.0.0/24")
 

@@ -1,9 +1,9 @@
 """Keeps some hosts from some services."""
 
+from penstock._controllers.native import FLOOD, Controller
 from penstock.addresses import ipv4
-from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import TCP, IPv4, parse
+from penstock.packet import TCP, IPv4, parse
 
 
 class BlockedFlows(Controller):

@@ -1,8 +1,8 @@
 """Conversations, whoever speaks first."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class CanonicalPairs(Controller):

@@ -1,8 +1,8 @@
 """Counts how many of a packet's addresses are known."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class CountedMatches(Controller):

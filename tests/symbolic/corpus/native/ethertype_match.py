@@ -1,9 +1,9 @@
 """A packet's fate by its Ethernet type."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 FIRST_EXPERIMENTAL = 0x8800
 

@@ -1,9 +1,9 @@
 """Remembers which conversations there have been, and answers only those that began."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class FlowMemory(Controller):

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from penstock._controllers.native import FLOOD, Controller
 from penstock.addresses import ipv4
-from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import IPv4, parse
+from penstock.packet import IPv4, parse
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Takes it for granted that every receiver is known: a bug that a stranger brings out."""
 
-from penstock.controllers.native import Controller
+from penstock._controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class ForgetfulSwitch(Controller):

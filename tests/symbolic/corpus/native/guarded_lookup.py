@@ -1,10 +1,10 @@
 """Sends packets home, if the sender's home is known and has a port."""
 
+from penstock._controllers.native import FLOOD, Controller
 from penstock.addresses import BROADCAST_MAC
-from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class GuardedLookup(Controller):

@@ -1,9 +1,9 @@
 """Spreads senders over two ports by a hash, which of a number is the number itself."""
 
-from penstock.controllers.native import Controller
+from penstock._controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class HashedPaths(Controller):

@@ -1,9 +1,9 @@
 """Asks what the layers of a packet are."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import ARP, TCP, IPv4, parse
+from penstock.packet import ARP, TCP, IPv4, parse
 
 
 class HeaderKinds(Controller):

@@ -1,9 +1,9 @@
 """A packet's fate by what is in it, layer by layer."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import ARP, TCP, parse
+from penstock.packet import ARP, TCP, parse
 
 
 class LayerMatch(Controller):

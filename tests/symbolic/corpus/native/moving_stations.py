@@ -1,9 +1,9 @@
 """Follows stations that move, and forgets receivers once they have been sent to."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class MovingStations(Controller):

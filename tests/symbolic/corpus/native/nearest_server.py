@@ -1,10 +1,10 @@
 """Chooses the server whose address has most in common with the client's."""
 
+from penstock._controllers.native import Controller
 from penstock.addresses import ipv4
-from penstock.controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import IPv4, parse
+from penstock.packet import IPv4, parse
 
 
 class NearestServer(Controller):

@@ -1,9 +1,9 @@
 """Who may talk to whom, as texts that an operator wrote."""
 
+from penstock._controllers.native import FLOOD, Controller
 from penstock.addresses import mac_text
-from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 ALLOWED = {
     "00:00:00:00:00:01 to 00:00:00:00:00:02": "ask",

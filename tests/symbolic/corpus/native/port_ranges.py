@@ -1,8 +1,8 @@
 """An access list of port ranges."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import UDP, parse
+from penstock.packet import UDP, parse
 
 
 class PortRanges(Controller):

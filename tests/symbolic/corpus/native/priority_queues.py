@@ -1,9 +1,9 @@
 """Turns the eight priorities of a tag into four queues."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class PriorityQueues(Controller):

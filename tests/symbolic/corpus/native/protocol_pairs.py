@@ -1,9 +1,9 @@
 """A packet's fate by Ethernet type and protocol together."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import IPv4, parse
+from penstock.packet import IPv4, parse
 
 
 class ProtocolPairs(Controller):

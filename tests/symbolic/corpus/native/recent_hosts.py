@@ -2,10 +2,10 @@
 
 from collections import OrderedDict
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class RecentHosts(Controller):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from penstock._controllers.native import FLOOD, Controller
 from penstock.addresses import BROADCAST_MAC
-from penstock.controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import Ethernet, parse
+from penstock.packet import Ethernet, parse
 
 Rule = Callable[[Ethernet], bool]
 

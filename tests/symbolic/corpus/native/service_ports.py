@@ -1,9 +1,9 @@
 """Services have a port each, found by a text made of Ethernet type and protocol."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import IPv4, parse
+from penstock.packet import IPv4, parse
 
 
 class ServicePorts(Controller):

@@ -1,8 +1,8 @@
 """Notices who opens connections."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import TCP, TcpFlags, parse
+from penstock.packet import TCP, TcpFlags, parse
 
 
 class TcpOpenings(Controller):

@@ -1,10 +1,10 @@
 """Queues by how urgent a datagram is, where it goes and whether there is congestion."""
 
+from penstock._controllers.native import Controller
 from penstock.addresses import ipv4
-from penstock.controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import IPv4, parse
+from penstock.packet import IPv4, parse
 
 EXPEDITED = 46
 NETWORK = ipv4("10.0.0.0")

@@ -1,8 +1,8 @@
 """A guarded edge and an open core: what a switch does depends on which it is."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class TwoRoles(Controller):

@@ -1,9 +1,9 @@
 """UDP by its ports."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import UDP, parse
+from penstock.packet import UDP, parse
 
 NTP = 123
 

@@ -1,9 +1,9 @@
 """Floods stay inside a VLAN."""
 
-from penstock.controllers.native import Controller
+from penstock._controllers.native import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 
 class VlanMembers(Controller):

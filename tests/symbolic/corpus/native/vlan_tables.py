@@ -1,9 +1,9 @@
 """A learning switch with a table for each VLAN, already taught."""
 
-from penstock.controllers.native import FLOOD, Controller
+from penstock._controllers.native import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
-from penstock.world.packet import parse
+from penstock.packet import parse
 
 UNTAGGED = 10
 

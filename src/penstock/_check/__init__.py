@@ -1,0 +1,1 @@
+"""`check`: every ordering of events, with packets found by concolic execution (after NICE)."""

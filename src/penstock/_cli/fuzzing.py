@@ -1,0 +1,195 @@
+"""`penstock fuzz`: run it, show it, let a person take over.
+
+Ctrl-C ends the run after the present input, or hands it to the console where that was asked for; a second
+one ends it at once.  Either way everything that happened is in the run's folder and no process is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+from penstock._base.clean_text import json_text
+from penstock._base.terminal import say, say_lines
+from penstock._cli.console import GO, QUIT, Console
+from penstock._cli.screen import Screen
+from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz
+from penstock._fuzz.invariants import invariants_of
+from penstock._fuzz.summary import counted, summary, summary_lines, write_summary
+from penstock._scenario.scenario import Scenario
+from penstock._verdict.stopping import FIRST_THAT_LASTS, Bound, Why
+from penstock.errors import PenstockError
+
+Ask = Callable[[], Awaitable[str]]
+
+
+def run_fuzz(
+    scenario: Scenario,
+    output: Path,
+    *,
+    as_json: bool = False,
+    interactive: bool = False,
+    to_end: bool = False,
+    begun: Callable[[Path], object] | None = None,
+    over: Callable[[], object] = lambda: None,
+) -> Report:
+    """Fuzz a scenario, with a screen or a console, and print what came of it.
+
+    The run ends with the first violation that lasts, unless it is to go to its end.  `over` is called when
+    only telling is left.
+    """
+    conduct = (
+        partial(converse, ask=ask_terminal) if interactive else partial(_watch, quiet=as_json, to_end=to_end)
+    )
+    runs: list[Report] = []
+
+    def conclude(report: Report) -> None:
+        runs.append(report)
+        over()
+        write_summary(report)
+
+    try:
+        report = asyncio.run(
+            fuzz(
+                scenario,
+                output,
+                invariants=invariants_of,
+                conduct=conduct,
+                conclude=conclude,
+                begun=begun,
+            )
+        )
+    except KeyboardInterrupt:
+        for broken_off in runs:
+            say(f"What happened so far is in {broken_off.folder}.", err=True)
+        raise
+    if as_json:
+        say(json_text(summary(report)))
+    else:
+        say_lines(summary_lines(report))
+    return report
+
+
+async def _watch(fuzzing: Fuzzing, *, quiet: bool, to_end: bool) -> None:
+    """Let a run go on to its end, on a screen."""
+    with _Interrupts(fuzzing), Screen(quiet=quiet) as screen:
+
+        def progress(fuzzing: Fuzzing) -> None:
+            screen.show(fuzzing)
+            if not to_end and fuzzing.outcome.has_lasting:
+                fuzzing.outcome.stopped_by = FIRST_THAT_LASTS
+
+        await fuzzing.run(progress)
+
+
+async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
+    """Let a person steer a run from the console."""
+    console = Console(fuzzing)
+    say("The network is ready; 'help' tells what can be typed.")
+    while True:
+        try:
+            words = (await ask()).strip()
+        except EOFError:
+            words = QUIT
+        command, _, rest = words.partition(" ")
+        if command in (QUIT, "q", "exit"):
+            fuzzing.outcome.stopped_by = Bound("the user", Why.INTERRUPTED)
+            return
+        try:
+            if command == GO:
+                await _go(fuzzing, rest)
+            elif words:
+                say_lines(await console.obey(words))
+        except PenstockError as error:
+            say(str(error))
+
+
+async def _go(fuzzing: Fuzzing, how_many: str) -> None:
+    """Go on for a number of inputs, or to the end."""
+    if how_many and (not how_many.isdecimal() or len(how_many) > 9):
+        raise PenstockError(f"{how_many!r} is no number of inputs: type go, or go 100.")
+    until = fuzzing.outcome.inputs + int(how_many) if how_many else None
+    with _Interrupts(fuzzing), Screen(quiet=False) as screen:
+        await fuzzing.run(screen.show, until=until)
+    # The network goes on while nobody types anything.
+    fuzzing.stage.until = None
+    outcome = fuzzing.outcome
+    violations = len(outcome.violations) + outcome.repeated_besides.total()
+    say(f"{counted(outcome.inputs, 'input')} so far, {counted(violations, 'violation')}.")
+
+
+async def ask_terminal() -> str:
+    """Read a line without keeping the network from going on."""
+    say("fuzz> ", end="")
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+
+    def announce() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    try:
+        loop.add_reader(sys.stdin, announce)
+    except PermissionError:
+        # A file is always ready, and cannot be waited for.
+        return _line()
+    try:
+        with _interrupting(ready):
+            await ready
+    finally:
+        # At once, so that the same line does not announce itself twice.
+        loop.remove_reader(sys.stdin)
+    return _line()
+
+
+@contextmanager
+def _interrupting(ready: asyncio.Future[None]) -> Iterator[None]:
+    """Have Ctrl-C be the end of what is typed, whoever hears of it otherwise."""
+    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+
+    def end() -> None:
+        if not ready.done():
+            ready.set_exception(EOFError())
+
+    loop.add_signal_handler(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, before)
+
+
+def _line() -> str:
+    text = sys.stdin.readline()
+    if not text:
+        raise EOFError
+    return text
+
+
+class _Interrupts:
+    """Ctrl-C while a run goes on: once ends it between inputs, twice ends it at once.
+
+    On virtual time a run never waits for anything, so asyncio's own way to hear of signals would be deaf.
+    """
+
+    def __init__(self, fuzzing: Fuzzing) -> None:
+        self._fuzzing = fuzzing
+        self._before = signal.getsignal(signal.SIGINT)
+
+    def __enter__(self) -> None:
+        signal.signal(signal.SIGINT, self._interrupted)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        if self._fuzzing.stopping and callable(self._before):
+            # It is asyncio's, which cancels the run in an orderly way.
+            self._before(number, frame)
+        self._fuzzing.stopping = True

@@ -1,0 +1,89 @@
+"""Asking a controller what it would do, without it being done."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from penstock._concolic.packets.inputs import Question
+from penstock._concolic.space import Inputs
+from penstock._world.component import Event, Port, Send, Step
+from penstock.openflow.messages import OpenFlowMessage, PacketIn
+
+
+class Given(NamedTuple):
+    """Something that happened to a program: in which of its states, and what.
+
+    `what` is for the controller to know; `message` is there if it was one, from a switch.
+    """
+
+    before: Any
+    what: Hashable
+    switch: str = ""
+    message: OpenFlowMessage | None = None
+
+
+class Perform(Protocol):
+    """Has something happen to a program, with the contents of its message followed if they are given."""
+
+    def __call__(self, given: Given, question: Question | None, inputs: Inputs, /) -> None:
+        """Have it happen."""
+        ...
+
+
+class Reaction(NamedTuple):
+    """What a controller would do: the messages it would send, the events that would be seen."""
+
+    sends: tuple[Send, ...]
+    events: tuple[Event, ...]
+
+
+def unheard(controller: str, switch: str, message: object) -> tuple[Event, ...]:
+    """Return what properties are told of a packet that came before its switch had joined, so goes unheard."""
+    if not isinstance(message, PacketIn) or not message.tag:
+        return ()
+    return (Event("unheard", (controller, switch, message.tag)),)
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A controller that can be asked."""
+
+    name: str
+    version: int
+    sees_numbers: bool
+    """Whether the program sees addresses as whole numbers rather than as text."""
+
+    @property
+    def steps(self) -> Mapping[Given, Any]:
+        """What has happened to the program so far, with the state that it was in afterwards, both bare."""
+        ...
+
+    def bare(self, state: Any) -> Any:
+        """Return a state without what the program itself does not know of: what it does is the same."""
+        ...
+
+    def rehearse(self, state: Any) -> Perform:
+        """Bring the program into a state, and return what has things happen to it one after the other.
+
+        Nothing of what it does then is done; memory stays as it is in between.
+        """
+        ...
+
+    def sources(self) -> Sequence[str]:
+        """Return the source texts of the program, as far as there are any."""
+        ...
+
+    def receive(self, state: Any, port: Port, message: Any, /) -> Step:
+        """Have the program handle what a switch sent."""
+        ...
+
+    def hears(self, state: Any, switch: str) -> bool:
+        """Tell whether the controller would take in what a switch sends."""
+        ...
+
+    def pose(
+        self, state: Any, switch: str, question: Question, inputs: Inputs, *, followed: bool = True
+    ) -> Reaction:
+        """Run the handler on a message, whose contents may be followed, and forget what it did."""
+        ...

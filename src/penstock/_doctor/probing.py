@@ -1,0 +1,138 @@
+"""Trying the parts: each is used in a process of its own, so that one that crashes or hangs is only named."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Final, Literal, assert_never
+
+from penstock import __version__
+from penstock._base.checkout import cache_folder
+from penstock._controllers.osken import ryu
+from penstock._doctor.parts import FaucetEnvironment, Package, Part, Program, RyuSources, find_program
+from penstock._doctor.requirements import is_too_old, requirements
+
+PATIENCE_S: Final = 60.0
+_FAUCETS: Final = ("faucet-env", "faucet")
+"""Folders of virtual environments with Faucet, as docs/howto/faucet.md names them."""
+
+_VERSION: Final = re.compile(r"\d+\.\d+[\w.+~-]*\w")
+
+State = Literal["working", "missing", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How a part was found: its version and place as far as they are known, and what is wrong with it."""
+
+    part: Part
+    state: State
+    version: str = ""
+    place: str = ""
+    reason: str = ""
+
+
+def probe_all(parts: Sequence[Part], told: Callable[[Probe], None] = lambda _: None) -> list[Probe]:
+    """Try all parts, several at a time; `told` hears of each as it is done."""
+    with ThreadPoolExecutor(max_workers=(os.cpu_count() or 1) + 1) as pool:
+        probes = {pool.submit(probe, part): part.name for part in parts}
+        done = {}
+        for future in as_completed(probes):
+            done[probes[future]] = future.result()
+            told(future.result())
+    return [done[part.name] for part in parts]
+
+
+def probe(part: Part) -> Probe:
+    """Try one part."""
+    match part.kind:
+        case Package():
+            return _probe_package(part, part.kind)
+        case Program():
+            return _probe_program(part, part.kind)
+        case RyuSources():
+            return _probe_ryu(part)
+        case FaucetEnvironment():
+            return _probe_faucet(part)
+        case _:
+            assert_never(part.kind)
+
+
+def _probe_package(part: Part, package: Package) -> Probe:
+    """Use a Python package; one that works but is older than Penstock asks for counts as broken."""
+    name = package.distribution
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        if name != "penstock":
+            return Probe(part, "missing")
+        version = __version__  # run from its sources
+    oldest = requirements().get(name)
+    if oldest is not None and oldest.oldest and is_too_old(version, oldest.oldest):
+        return Probe(part, "broken", version, reason=f"version {version} is too old: Penstock needs {oldest}")
+    tried = _run(part, [sys.executable, "-c", package.trial])
+    return replace(tried, version=version, place="")
+
+
+def _probe_program(part: Part, program: Program) -> Probe:
+    """Run a program for its version."""
+    for command in program.commands:
+        if find_program(command) is None:
+            return Probe(part, "missing")
+    return _run(part, [str(find_program(program.commands[0])), *program.arguments])
+
+
+def _probe_ryu(part: Part) -> Probe:
+    for folder in ryu.source_folders():
+        if not (folder / "app").is_dir():
+            return Probe(part, "broken", reason=f"{folder} has no folder app in it: remove it")
+        return Probe(part, "working", place=str(folder))
+    return Probe(part, "missing")
+
+
+def _probe_faucet(part: Part) -> Probe:
+    environments = [*map(Path, _FAUCETS), *sorted(cache_folder().glob("faucet-*"))]
+    managers = [folder / "bin" / "osken-manager" for folder in environments]
+    for manager in (*managers, find_program("faucet")):
+        if manager is not None and manager.is_file():
+            return _run(part, [str(manager), "--version"])
+    return Probe(part, "missing")
+
+
+def _run(part: Part, command: Sequence[str]) -> Probe:
+    """Run what tries a part: it works if the command succeeds, and its version is what is printed as one."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE_S,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Probe(part, "broken", reason=f"it does not answer within {PATIENCE_S:.0f} s")
+    except OSError as error:
+        return Probe(part, "broken", reason=f"{command[0]} cannot be started: {error.strerror}")
+    if done.returncode:
+        return Probe(part, "broken", place=command[0], reason=_failure(done.returncode, done.stdout))
+    version = _VERSION.search(done.stdout)
+    return Probe(part, "working", version[0] if version else "", command[0])
+
+
+def _failure(status: int, output: str) -> str:
+    """Return why a process failed, in one line: mostly the last that it printed."""
+    if status < 0:
+        return f"it is killed by {signal.Signals(-status).name}"
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else f"it ends with the status {status}"

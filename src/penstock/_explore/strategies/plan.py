@@ -1,0 +1,139 @@
+"""From the names of strategies to a plan: what bounds, what narrows and what orders a search.
+
+    strategies = ["no-delay", {name = "delay-bounded", delays = 2}, "pkt-seq:count=3,burst=2"]
+
+A name may have options after a colon, or be a table with them.  Any number of strategies may narrow
+a search; one may order it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from penstock._base.loading import load_object
+from penstock._base.suggesting import hint
+from penstock._base.tables import fitted
+from penstock._explore.cells import Cells
+from penstock._explore.search import Outcome
+from penstock._explore.strategies.base import Narrowing, Ordering, Strategy
+from penstock._explore.strategies.delay_bounded import DelayBounded
+from penstock._explore.strategies.flow_ir import FlowIndependence
+from penstock._explore.strategies.guide import Guide
+from penstock._explore.strategies.no_delay import NoDelay
+from penstock._explore.strategies.pkt_seq import PacketSequences
+from penstock._explore.strategies.races import Races
+from penstock._explore.strategies.random_walks import RandomWalks
+from penstock._explore.strategies.unusual import Unusual
+from penstock._properties.base import Property
+from penstock._verdict.stopping import Bound, Why
+from penstock.errors import PenstockError
+
+STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
+    kind.name: kind
+    for kind in (PacketSequences, NoDelay, Unusual, FlowIndependence, DelayBounded, RandomWalks, Races)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The strategies of one search."""
+
+    strategies: tuple[Strategy, ...] = ()
+
+    @property
+    def bounding(self) -> PacketSequences | None:
+        """What bounds the hosts, if anything does."""
+        return next((each for each in self.strategies if isinstance(each, PacketSequences)), None)
+
+    @property
+    def narrowing(self) -> tuple[Narrowing, ...]:
+        """What leaves transitions out."""
+        return tuple(each for each in self.strategies if isinstance(each, Narrowing))
+
+    @property
+    def ordering(self) -> Ordering | None:
+        """What decides which state comes next, if not the scenario's order."""
+        return next((each for each in self.strategies if isinstance(each, Ordering)), None)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the states that were visited are remembered."""
+        return self.ordering is None or self.ordering.remembers
+
+    def watchers(self) -> tuple[Property, ...]:
+        """Return what the strategies must remember of a run, for `Cells` to keep."""
+        found = (each.watcher() for each in self.narrowing)
+        return tuple(watcher for watcher in found if watcher is not None)
+
+    def guide(self, cells: Cells) -> Guide:
+        """Return what the strategies take in the states of a compiled network."""
+        return Guide(cells, [each.pick(cells) for each in self.narrowing])
+
+    def conclude(self, outcome: Outcome, guide: Guide) -> None:
+        """Say in an outcome what the strategies may have missed: then nothing was exhausted."""
+        for watcher in self.watchers():
+            outcome.exercised.pop(watcher.name, None)
+        limiting = []
+        for each in self.strategies:
+            if isinstance(each, Narrowing) and not guide.narrowed:
+                outcome.remarks.append(f"{each.name}: it left nothing out.")
+            elif isinstance(each, Ordering):
+                if each.remark and outcome.result == "bounded":
+                    outcome.remarks.append(each.remark)
+            else:
+                outcome.remarks.append(each.remark)
+                limiting.append(each.name)
+        if limiting and outcome.result == "exhausted":
+            outcome.result = "bounded"
+            outcome.stopped_by = Bound(f"the limits of {' and '.join(limiting)}", Why.NARROWED)
+
+
+def plan_of(given: Sequence[object], folder: Path) -> Plan:
+    """Return the plan that names and tables of strategies describe; files are looked for in a folder."""
+    made = tuple(each if isinstance(each, Strategy) else _strategy(each, folder) for each in given)
+    names = [each.name for each in made]
+    for name in names:
+        if names.count(name) > 1:
+            raise PenstockError(f"The strategy {name} is named twice: name it once.")
+    orders = [each.name for each in made if isinstance(each, Ordering)]
+    if len(orders) > 1:
+        raise PenstockError(
+            f"The strategies {' and '.join(orders)} each have an order of their own: use one of them."
+        )
+    return Plan(made)
+
+
+def _strategy(given: object, folder: Path) -> Strategy:
+    if isinstance(given, str):
+        options = _spelt(given)
+    elif isinstance(given, Mapping):
+        options = dict(given)
+    else:
+        raise PenstockError(f"{given!r} is no strategy: write its name, or a table with name and options.")
+    if "name" not in options:
+        raise PenstockError(f'The strategy {options!r} has no name: write name = "…" into its table.')
+    name = options.pop("name")
+    kind = STRATEGIES.get(name) if isinstance(name, str) else None
+    if kind is None:
+        otherwise = f"the strategies are {', '.join(STRATEGIES)}."
+        raise PenstockError(f"There is no strategy {name!r}: {hint(name, STRATEGIES, otherwise)}")
+    if isinstance(same := options.get("is_same_flow"), str):
+        options["is_same_flow"] = load_object(same, folder, "is_same_flow")
+    return kind(**fitted(kind, options, f"the strategy {name}"))
+
+
+def _spelt(text: str) -> dict[str, Any]:
+    """Return the table that `name:key=value,key=value` stands for."""
+    name, _, rest = text.partition(":")
+    options: dict[str, Any] = {"name": name}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise PenstockError(f"{part!r} in the strategy {text!r} is no option: write {name}:key=value.")
+        if key in options:
+            raise PenstockError(f"The option {key!r} stands twice in the strategy {text!r}: give it once.")
+        options[key] = int(value) if value.removeprefix("-").isdecimal() else value
+    return options

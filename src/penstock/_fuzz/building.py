@@ -1,0 +1,356 @@
+"""Putting a fuzzing run together: from a scenario to a network that everything can happen to.
+
+It is the scenario's network, with three differences from a search's.  Faults have no budget to speak
+of.  A host without a kind is a `Talker`, which sends what the fuzzer says.  Where hosts may migrate,
+every switch has one spare port that they can move to.
+
+A controller that is given as a command is a `RemoteController` in the network; the live stage starts
+the process behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from penstock._base.loading import load_object
+from penstock._base.tables import made_from
+from penstock._controllers.native import NativeController
+from penstock._controllers.reactions import Answering
+from penstock._engine.building import Building, spoken_by
+from penstock._fuzz.options import ALSO_INVARIANT, Command, FuzzOptions, command_of
+from penstock._fuzz.profiles import rates_of
+from penstock._fuzz.remembering import RememberingController
+from penstock._fuzz.traffic import Station, Talker
+from penstock._properties.base import Property
+from penstock._properties.registry import PROPERTIES
+from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
+from penstock._symbolic.discovery import Discovery, SymbolicOptions
+from penstock._trace.scene import Scene, scene_of
+from penstock._world.assembly import build_network
+from penstock._world.component import Component, Endpoint
+from penstock._world.fabric import Mobility, Wire
+from penstock._world.faults import Faults
+from penstock._world.hosts import Host, HostMaker, host
+from penstock._world.network import Network
+from penstock._world.switch import Switch, SwitchOptions
+from penstock._world.topology import Topology
+from penstock.errors import OtherVersion, PenstockError
+from penstock.openflow.messages import V10, V13
+
+UNLIMITED: Final = 10**12
+"""As often as anybody likes."""
+
+ANY_FAULTS: Final = Faults(
+    drops=UNLIMITED,
+    duplicates=UNLIMITED,
+    reorders=UNLIMITED,
+    link_failures=UNLIMITED,
+    switch_failures=UNLIMITED,
+    controller_crashes=UNLIMITED,
+    disconnects=UNLIMITED,
+)
+
+PolicyFunction = Callable[[Any, int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a fuzzing run is about: a network, and what the fuzzer has to know of it."""
+
+    scenario: Scenario
+    options: FuzzOptions
+    rates: Mapping[str, float]
+    version: int
+    network: Network
+    topology: Topology
+    controllers: tuple[str, ...]
+    commands: Mapping[str, Command]
+    """How the processes of controllers are started; those that run in process are not among them."""
+    properties: tuple[Property, ...]
+    addresses: Mapping[str, Station]
+    talkers: tuple[str, ...]
+    """The hosts that send what they are told to."""
+    homes: Mapping[str, Endpoint]
+    """Where the hosts that can move are at home."""
+    places: tuple[Endpoint, ...]
+    """The spare ports that hosts can move to."""
+    links: tuple[tuple[Wire, bool], ...]
+    """The links as they were built, each with whether its name has to tell its ports."""
+    sessions: tuple[Wire, ...]
+    switches: tuple[str, ...]
+    data_channels: frozenset[Endpoint]
+    acts_alone: frozenset[str]
+    """The components that may do something by themselves."""
+    policies: Mapping[str, PolicyFunction] = field(default_factory=dict)
+    discovery: Discovery | None = None
+    """What finds the packets that the controller tells apart, where that is wanted."""
+    drawing: Topology | None = None
+    """The network as it was drawn, without spare ports."""
+
+    @property
+    def scene(self) -> Scene | None:
+        """What a trace carries of this, so that it can be looked at."""
+        if self.drawing is None:
+            return None
+        return scene_of(self.network.components, self.drawing, self.scenario.hosts)
+
+
+class FuzzBuilding(Building):
+    """A scenario on its way to the setting of a run."""
+
+    searches = False
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario, asked=False)
+        self._options = scenario.fuzzing()
+        self._rates = rates_of(self._options.profile, self._options.rates)
+
+    def setting(self) -> Setting:
+        """Return the network and all that the fuzzer has to know of it."""
+        scenario = self._scenario
+        drawn = self._topology()
+        drawing, places = self._with_spare_ports(self._with_places(drawn))
+        asked = self._rates.get("class_packet", 0) > 0
+        brains, commands, version = self._agreeing_brains(drawing, followed=asked)
+        # A process may ask for statistics and go by them; in process, a switch that counts nothing is faster.
+        switches = {"counters": bool(commands), **scenario.switches}
+        options = made_from(SwitchOptions, {**switches, "version": version}, "switches")
+        finding = made_from(SymbolicOptions, scenario.symbolic, "symbolic")
+        # What nobody asked for is left to the invariants, which a run has of its own.
+        given = () if scenario.properties is DEFAULT_PROPERTIES else scenario.properties
+        wanted = (*given, *self._named_properties())
+        properties = self._properties(wanted)
+        controllers, options = self._with_callers([*map(_remembering, brains)], options, drawing)
+        # Only properties follow packets by name; nameless ones are alike, so that steps can be remembered.
+        hosts = self._makers(drawing, places, named=bool(wanted or commands))
+        network = build_network(
+            drawing,
+            hosts=hosts,
+            controllers=controllers,
+            switches=options,
+            faults=ANY_FAULTS,
+        )
+        ends = {node.name for node in drawing.hosts}
+        sessions = tuple(
+            Wire(Endpoint(switch.name, brain.name), Endpoint(brain.name, switch.name))
+            for brain in brains
+            for switch in drawing.switches
+        )
+        made_hosts = [made for made in network.components if isinstance(made, Host)]
+        talkers = tuple(made.name for made in made_hosts if isinstance(made, Talker))
+        spoken_to = {made.name for made in controllers}
+        on_wires = {*ends, *_names(drawing)}
+        return Setting(
+            scenario=scenario,
+            options=self._options,
+            rates=self._rates,
+            version=version,
+            network=network,
+            topology=drawing,
+            controllers=tuple(brain.name for brain in brains),
+            commands=commands,
+            properties=properties,
+            addresses={made.name: Station(made.name, made.mac, made.ip, made.port) for made in made_hosts},
+            talkers=talkers,
+            homes={
+                node.name: node.attachment
+                for node in drawing.hosts
+                if places and node.name in talkers and node.attachment is not None
+            },
+            places=places,
+            links=_links(drawing, ends),
+            sessions=sessions,
+            switches=tuple(node.name for node in drawing.switches),
+            data_channels=frozenset(
+                end for end in network.channels if end.port not in spoken_to and end.node in on_wires
+            ),
+            acts_alone=frozenset(_act_alone(network.components, talkers, options)),
+            policies=self._policies(),
+            discovery=self._discovery(network, brains, finding) if asked else None,
+            drawing=drawn,
+        )
+
+    def _named_properties(self) -> list[Any]:
+        """Return the invariants of `[fuzz]` that are properties, and not yet among the scenario's."""
+        return [
+            given
+            for given in self._options.invariants
+            if given not in self._scenario.properties
+            and (
+                isinstance(given, Property)
+                or (
+                    isinstance(given, str)
+                    and given != ALSO_INVARIANT
+                    and (given in PROPERTIES or ":" in given)
+                )
+            )
+        ]
+
+    # Hosts.
+
+    def _with_spare_ports(self, drawing: Topology) -> tuple[Topology, tuple[Endpoint, ...]]:
+        """Give every switch a port to move to, where hosts may migrate."""
+        if not self._rates.get("migration"):
+            return drawing, ()
+        places = []
+        for switch in drawing.switches:
+            spare = max(switch.ports, default=0) + 1
+            drawing = drawing.with_port(switch.name, spare)
+            places.append(Endpoint(switch.name, spare))
+        return drawing, tuple(places)
+
+    def _makers(
+        self, drawing: Topology, places: tuple[Endpoint, ...], *, named: bool
+    ) -> dict[str, HostMaker]:
+        """Return what makes each host; one without a kind talks, and moves where there is room."""
+        usual: dict[str, Any] = {"named": named}
+        moving = dict(usual)
+        if places:
+            moving["mobility"] = Mobility(tuple(map(str, places)), moves=UNLIMITED)
+        makers: dict[str, HostMaker] = {}
+        for name in self._scenario.hosts:
+            drawing.host(name)
+        for node in drawing.hosts:
+            given = self._scenario.hosts.get(node.name, {})
+            if isinstance(given, Mapping) and "kind" not in given:
+                movable = moving if node.attachment is not None and len(node.ports) == 1 else usual
+                makers[node.name] = host(
+                    Talker, f"[hosts.{node.name}]", **{**movable, **self._host_options(node.name, given)}
+                )
+            else:
+                makers[node.name] = self._host(node.name, given)
+        return makers
+
+    # Controllers.
+
+    def _agreeing_brains(
+        self, drawing: Topology, *, followed: bool
+    ) -> tuple[list[Component], dict[str, Command], int]:
+        """Return the controllers, the commands of those that are processes, and the version all speak.
+
+        What processes speak, their greetings say; until then it is taken to be the newest.
+        """
+        asked = self._asked_version
+        several = len(self._scenario.controllers) > 1
+        for version in (V13, V10) if asked is None and several else (asked,):
+            try:
+                brains, commands = self._brains(drawing, version, followed=followed)
+            except OtherVersion as error:
+                if version == V13 and asked is None and V10 in error.spoken:
+                    continue
+                raise
+            break
+        return brains, commands, version or spoken_by(brains[0])
+
+    def _brains(
+        self, drawing: Topology, version: int | None, *, followed: bool
+    ) -> tuple[list[Component], dict[str, Command]]:
+        """Return the controllers, and the commands of those that are processes."""
+        brains: list[Component] = []
+        commands: dict[str, Command] = {}
+        given = self._scenario.controllers or {"c0": self._scenario.controller}
+        for name, table in given.items():
+            if isinstance(table, Mapping) and "cmd" in table:
+                from penstock._controllers.tcp.remote import RemoteController
+
+                where = "controller" if not self._scenario.controllers else f"controllers.{name}"
+                command = command_of(table, where)
+                if any(command.port == other.port for other in commands.values()):
+                    raise PenstockError(f"Two controllers listen on port {command.port}: give each its own.")
+                commands[name] = command
+                brains.append(RemoteController(name))
+            else:
+                alone = Building(replace(self._scenario, controller=table, controllers={}), asked=followed)
+                alone.searches = False
+                brains.append(alone.program(drawing, version, followed=followed, name=name))
+        return brains, commands
+
+    def _with_callers(
+        self, controllers: Sequence[Component], options: SwitchOptions, drawing: Topology
+    ) -> tuple[Sequence[Component], SwitchOptions]:
+        """Make room for those who call on switches that listen; the fuzzer knows nothing of them."""
+        if not self._options.listen:
+            return controllers, options
+        from penstock._fuzz.listening import with_services
+
+        for name in self._options.listen:
+            if name not in _names(drawing):
+                raise PenstockError(
+                    f"There is no switch {name!r} that could listen: choose {', '.join(_names(drawing)[:8])}."
+                )
+        return with_services(controllers, options)
+
+    def _discovery(
+        self, network: Network, brains: list[Component], finding: SymbolicOptions
+    ) -> Discovery | None:
+        if len(brains) != 1 or not isinstance(brains[0], Answering):
+            raise PenstockError(
+                "class_packet in the rates of [fuzz] needs one controller that runs in process: "
+                "an os-ken, Ryu or native one."
+            )
+        return Discovery(network, brains[0], finding)
+
+    def _policies(self) -> dict[str, PolicyFunction]:
+        text = self._options.policy
+        if text is None:
+            if self._rates.get("policy") and "policy" in self._options.rates:
+                raise PenstockError('Policies cannot change by themselves: name policy = "file.py:function".')
+            return {}
+        function = load_object(text, self._scenario.folder, "policy function")
+        if not callable(function):
+            raise PenstockError(
+                f"{text} is no function: policy in [fuzz] names one that takes a view and a number."
+            )
+        return {text.rpartition(":")[2]: function}
+
+
+def _remembering(brain: Component) -> Component:
+    return RememberingController(brain) if isinstance(brain, NativeController) else brain
+
+
+def build_setting(scenario: Scenario) -> Setting:
+    """Put a scenario together for fuzzing."""
+    return scenario.fitted(FuzzBuilding(scenario).setting)
+
+
+def _names(drawing: Topology) -> tuple[str, ...]:
+    return tuple(node.name for node in drawing.switches)
+
+
+def _links(drawing: Topology, hosts: set[str]) -> tuple[tuple[Wire, bool], ...]:
+    """Return the links, hosts' first and from the host on, each with whether its nodes do not name it."""
+    wires = [Wire(link.b, link.a) if link.b.node in hosts else Wire(link.a, link.b) for link in drawing.links]
+    wires.sort(key=lambda wire: wire.a.node not in hosts)
+    pairs: dict[frozenset[str], int] = {}
+    cards: dict[str, int] = {}
+    for wire in wires:
+        pair = frozenset((wire.a.node, wire.b.node))
+        pairs[pair] = pairs.get(pair, 0) + 1
+        cards[wire.a.node] = cards.get(wire.a.node, 0) + 1
+    return tuple(
+        (
+            wire,
+            cards[wire.a.node] > 1
+            if wire.a.node in hosts
+            else pairs[frozenset((wire.a.node, wire.b.node))] > 1,
+        )
+        for wire in wires
+    )
+
+
+def _act_alone(
+    components: tuple[Component, ...], talkers: tuple[str, ...], options: SwitchOptions
+) -> list[str]:
+    """Return the names of the components that may do something by themselves."""
+    found = []
+    for made in components[:-1]:
+        quiet = made.name in talkers or (
+            isinstance(made, Switch)
+            and options.reorder == "none"
+            and not (options.expiries or options.overruns or options.overlaps)
+        )
+        if not quiet:
+            found.append(made.name)
+    return found

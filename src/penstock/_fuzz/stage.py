@@ -1,0 +1,352 @@
+"""The stage: a network on which inputs are performed, and on which whatever follows from them happens.
+
+    Generator ──Input──▶ Stage.perform ──▶ World.take / World.inject / Courier.hold …
+                              │
+                              └─ Stage.run: the courier says what goes next, the world takes it
+
+`Stage` is what all stages have in common: what each input does to the world, and how one message after
+another is delivered.  How time passes, how controllers are stopped and started and how their sessions
+come and go differs between in-process controllers on virtual time (`virtual`) and real processes behind
+sockets (`live`); these are the methods to override: `now`, `open`, `close`, `wait`, `quiesce`, `crash`,
+`restart`, `disconnect`, `reconnect`, and `reached` for what is handed to a controller.
+
+Every record goes, in this order, to the recorder, to the courier, to `reached` and to the observers.
+
+A wire holds only so many frames (`CAPACITY`); beyond that they are lost, so that a broadcast storm does
+not grow for ever.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from penstock._base.users_code import explained
+from penstock._fuzz.building import Setting
+from penstock._fuzz.courier import Courier
+from penstock._fuzz.inputs import (
+    ChangePolicy,
+    Check,
+    Delay,
+    Fault,
+    ForgetEntry,
+    Hold,
+    IgnoreFlowMods,
+    InjectFrame,
+    Input,
+    LimitTables,
+    MoveHost,
+    Release,
+    SendPacket,
+    Wait,
+    WireFault,
+)
+from penstock._fuzz.possible import Possible
+from penstock._fuzz.recorder import Recorder
+from penstock._fuzz.traffic import Order, order_of
+from penstock._world.component import Endpoint, Message
+from penstock._world.frame import Frame
+from penstock._world.signals import FABRIC, EntryForgotten, FlowModsIgnored, TableLimit
+from penstock._world.transition import ACT, Record, Transition
+from penstock._world.world import World
+from penstock.errors import PenstockError
+from penstock.openflow.messages import OpenFlowMessage
+
+Observer = Callable[[Record], None]
+
+CAPACITY: Final = 100
+
+
+class View:
+    """What a user's policy function is given to look at and to act on."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.topology = stage.setting.topology
+        self.folder = stage.setting.scenario.folder
+        self.controllers = stage.setting.controllers
+
+    @property
+    def now(self) -> int:
+        """The time of the run, in milliseconds."""
+        return self._stage.now()
+
+    @property
+    def world(self) -> World:
+        """The network, to be looked at."""
+        return self._stage.world
+
+    def tell(self, controller: str, switch: str, message: OpenFlowMessage) -> None:
+        """Have a controller hear a message as if a switch had sent it."""
+        self._stage.inject(Endpoint(switch, controller), message)
+
+
+class Stage(ABC):
+    """A network in one fuzzing run."""
+
+    lines_at_once = 1
+    """How many lines of the trace may wait to be written to the file."""
+
+    def __init__(self, setting: Setting, recorder: Recorder, *, order: str = "fifo", seed: int = 0) -> None:
+        self.setting = setting
+        self.recorder = recorder
+        self.world = World(setting.network)
+        self.courier = Courier(self.world, order, Random(f"courier {seed}"))
+        self.observers: list[Observer] = []
+        """Who else is handed every record: invariants, mostly."""
+        self.until: float | None = None
+        """The moment, by `time.monotonic`, from which on nothing follows any more: a storm has no end."""
+        self.resting_s = 0.0
+        """How much of a run's time is for the network to come to rest at the end."""
+        self.has_begun = False
+        """Whether anything was done to the network yet."""
+        self.log_observers: list[Callable[[str, str], None]] = []
+        """Who is told what controllers print: the controller's name and a line."""
+        self._possible = Possible(setting, self.world, self.courier)
+        self._view = View(self)
+        self._orders: dict[SendPacket, Order] = {}
+        self.deaths: list[str] = []
+        """What became of controllers that ended by themselves, each a sentence."""
+        self._known_silence = self._known_deaths = 0
+        self._controllers = frozenset(setting.controllers)
+        self._willing = {
+            made.name: made for made in setting.network.components if made.name in setting.acts_alone
+        }
+        """The components that may do something by themselves."""
+        self.world.observe(self._observe)
+
+    # What differs between stages.
+
+    @abstractmethod
+    def now(self) -> int:
+        """Return the milliseconds since the run began."""
+
+    async def open(self) -> None:  # noqa: B027 - a stage may have nothing to open
+        """Make everything ready: controllers run, switches have joined."""
+
+    async def close(self) -> None:  # noqa: B027 - nor to close
+        """Leave nothing running."""
+
+    @abstractmethod
+    async def wait(self, milliseconds: int) -> None:
+        """Let time pass, and all that happens in it happen."""
+
+    @abstractmethod
+    async def quiesce(self, limit_ms: int) -> bool:
+        """Let everything happen that follows by itself; tell whether it came to rest within a time."""
+
+    async def crash(self, controller: str) -> None:
+        """Have a controller end without warning."""
+        self.world.take(f"{FABRIC} crash {controller}")
+
+    async def restart(self, controller: str) -> None:
+        """Have a controller that ended begin anew."""
+        self.world.take(f"{FABRIC} restart {controller}")
+
+    async def disconnect(self, session: str) -> None:
+        """Cut the session of a switch with a controller."""
+        self.world.take(f"{FABRIC} disconnect {session}")
+
+    async def reconnect(self, session: str) -> None:
+        """Let a switch open a session with a controller again."""
+        self.world.take(f"{FABRIC} reconnect {session}")
+
+    def reached(self, record: Record) -> None:  # noqa: B027 - in process there is nothing to do
+        """Take note of a message that was handed to a controller, or of a signal."""
+
+    @property
+    def unanswered(self) -> list[str]:
+        """The inputs after which a controller did not answer in time; in process all are answered."""
+        return []
+
+    def news_of_silence(self) -> list[str]:
+        """Return the inputs that were found to be unanswered since the last time."""
+        news = self.unanswered[self._known_silence :]
+        self._known_silence += len(news)
+        return news
+
+    def news_of_deaths(self) -> list[str]:
+        """Return what became of controllers that ended by themselves since the last time."""
+        news = self.deaths[self._known_deaths :]
+        self._known_deaths += len(news)
+        return news
+
+    # Inputs.
+
+    def possible(self) -> Possible:
+        """Return what can be done now."""
+        return self._possible
+
+    async def perform(self, what: Input) -> None:
+        """Do something to the network; what follows from it happens later, step by step."""
+        self.has_begun = True
+        self.recorder.begin(what, self.now())
+        try:
+            await self._do(what)
+        except PenstockError:
+            self.recorder.withdraw()
+            raise
+        finally:
+            self.recorder.end()
+
+    async def _do(self, what: Input) -> None:
+        match what:
+            case Wait(milliseconds):
+                self.recorder.end()
+                await self.wait(milliseconds)
+            case SendPacket(host):
+                self.inject(Endpoint(FABRIC, host), self._order(what))
+            case InjectFrame(channel, data, tag):
+                self._on_wire(channel)
+                self.inject(channel, Frame(data, tag), data)
+            case WireFault(verb, channel):
+                self.world.take(f"{verb} {channel}")
+            case Fault(verb, target):
+                await self._fault(verb, target)
+            case Delay(channel, milliseconds):
+                self.courier.delay(channel, self.now() + milliseconds)
+                self.recorder.affects(channel)
+            case Hold(channel):
+                self.courier.hold(channel)
+                self.recorder.affects(channel)
+            case Release(channel):
+                self.courier.release(channel)
+                self.recorder.affects(channel)
+            case MoveHost(host, place):
+                self.world.take(f"{FABRIC} move {host} to {place}")
+            case LimitTables(switch, entries):
+                self._signal(switch, TableLimit(entries))
+                self._possible.limited(switch, entries)
+            case ForgetEntry(switch, number):
+                self._signal(switch, EntryForgotten(number))
+            case IgnoreFlowMods(switch, count):
+                self._signal(switch, FlowModsIgnored(count))
+            case ChangePolicy():
+                await self._change_policy(what)
+            case Check():
+                pass
+            case _:
+                raise PenstockError(f"{str(what)!r} is nothing that can be done on this stage.")
+
+    async def _fault(self, verb: str, target: str) -> None:
+        match verb:
+            case "crash":
+                await self.crash(target)
+            case "restart":
+                await self.restart(target)
+            case "disconnect":
+                await self.disconnect(target)
+            case "reconnect":
+                await self.reconnect(target)
+            case "partition" | "heal":
+                change = self.disconnect if verb == "partition" else self.reconnect
+                for session in self._possible.sessions_to(verb, target):
+                    await change(session)
+            case _:
+                self.world.take(f"{FABRIC} {verb} {target}")
+
+    def _order(self, what: SendPacket) -> Order:
+        """Return what a host is told; it is worked out once."""
+        known = self._orders.get(what)
+        if known is None:
+            if what.host in self.setting.addresses and what.host not in self.setting.talkers:
+                raise PenstockError(
+                    f"{what.host} sends what its kind says: only hosts without a kind can be told."
+                )
+            known = self._orders[what] = order_of(what, self.setting.addresses)
+        return known
+
+    def _on_wire(self, channel: Endpoint) -> None:
+        if channel not in self.setting.data_channels:
+            raise PenstockError(f"No frame can leave {channel}: name a host's or a switch's data port.")
+
+    def _signal(self, switch: str, signal: Message) -> None:
+        if switch not in self.setting.switches:
+            raise PenstockError(
+                f"There is no switch {switch!r}: choose {', '.join(self.setting.switches[:8])}."
+            )
+        self.inject(Endpoint(FABRIC, switch), signal)
+
+    async def _change_policy(self, what: ChangePolicy) -> None:
+        function = self.setting.policies.get(what.name)
+        if function is None:
+            known = ", ".join(self.setting.policies) or "none: name it with policy in [fuzz]"
+            raise PenstockError(f"There is no policy function {what.name!r} here, but {known}.")
+        try:
+            answer = function(self._view, what.number)
+            if inspect.isawaitable(answer):
+                await answer
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise PenstockError(f"The policy function {what.name} raised {explained(error)}.") from error
+
+    def inject(self, channel: Endpoint, message: Message, wire: bytes | None = None) -> Record:
+        """Put a message on a channel from outside; `wire` are its bytes, where it came as such."""
+        self.recorder.wire = wire
+        try:
+            return self.world.inject(channel, message)
+        finally:
+            self.recorder.wire = None
+
+    # What follows.
+
+    def _overflow(self, channel: Endpoint) -> None:
+        """Lose what is too much for a wire, the oldest first."""
+        while len(self.world.queue(channel)) > CAPACITY:
+            self.world.take(Transition("drop", *channel))
+
+    def left_s(self, most: float) -> float:
+        """Return for how many seconds something may go on that has at most so many."""
+        return most if self.until is None else max(0.0, min(most, self.until - time.monotonic()))
+
+    def waiting_ms(self, milliseconds: int) -> int:
+        """Return for how long a wait may last; where time is the network's own, as long as it is to."""
+        return milliseconds
+
+    def run(self, most: int | None = None) -> int:
+        """Let what follows by itself happen, one after the other; return how many steps there were."""
+        courier, world, until = self.courier, self.world, self.until
+        taken = 0
+        while (most is None or taken < most) and (until is None or time.monotonic() < until):
+            turn = courier.next()
+            if turn is None:
+                break
+            taken += 1
+            if isinstance(turn, str):
+                self._act(turn)
+                continue
+            if len(world.queue(turn)) > CAPACITY and turn in self.setting.data_channels:
+                self._overflow(turn)
+            world.deliver(turn)
+        return taken
+
+    def _act(self, name: str) -> None:
+        """Have a component do the first thing that it may do by itself."""
+        actions = self._willing[name].actions(self.world.state(name))
+        if actions:
+            self.world.take(Transition(ACT, name, actions[0]))
+
+    def offer_all(self) -> None:
+        """Have every component do in turn what it may do by itself; a run begins with this."""
+        for name in self._willing:
+            self._offer(name)
+
+    def _offer(self, name: str) -> None:
+        if self._willing[name].actions(self.world.state(name)):
+            self.courier.offer(name)
+
+    def _observe(self, record: Record) -> None:
+        node = record.node
+        self.recorder.observe(record, self.now())
+        self.courier.observe(record)
+        if node in self._willing:
+            self._offer(node)
+        if node in self._controllers:
+            self.reached(record)
+        for observer in self.observers:
+            observer(record)

@@ -1,0 +1,28 @@
+"""Which reproducer a script needs."""
+
+from __future__ import annotations
+
+from penstock._fuzz.building import build_setting
+from penstock._minimize.check_replay import CheckReproducer
+from penstock._minimize.live_peek import LivePeekingReproducer
+from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.peek import PeekingReproducer
+from penstock._minimize.script import Script
+from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._minimize.waiting import USUAL, Waiting
+
+
+def reproducer_of(
+    script: Script, *, wide: bool = False, waiting: Waiting = USUAL
+) -> VirtualReproducer | CheckReproducer | LiveReproducer:
+    """Return what replays a script: by its engine, and by whether its controllers run in process.
+
+    `waiting` says how processes are waited for, where there are any, and whether to look ahead.
+    """
+    if script.engine == "check":
+        return CheckReproducer(script, wide=wide)
+    setting = build_setting(script.scenario)
+    if setting.commands:
+        live = LivePeekingReproducer if waiting.peek else LiveReproducer
+        return live(script, setting=setting, wide=wide, waiting=waiting)
+    return (PeekingReproducer if waiting.peek else VirtualReproducer)(script, setting=setting, wide=wide)

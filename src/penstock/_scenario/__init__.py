@@ -1,0 +1,1 @@
+"""What a user writes: a scenario, as a value."""

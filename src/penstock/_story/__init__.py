@@ -1,0 +1,1 @@
+"""A run told in words, for somebody who never saw the tool, and what explains its end."""

@@ -1,0 +1,1 @@
+"""The one verdict of all engines, and the reasons why it is no more than it is."""
