@@ -8,16 +8,16 @@ so instead of pretending.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from penstock._controllers import origins, watched
 from penstock._controllers.surface import MoreState
-from penstock._engine import fresh_program as afresh
+from penstock._engine import fresh_program
 from penstock._engine.assumptions import assumptions_of_search
 from penstock._engine.building import Built, begun, joined
 from penstock._engine.coverage import KEY as COVERAGE
@@ -180,11 +180,10 @@ def _searched_once(
             break
     if not outcome.violations and _may_go_on(outcome):
         outcome, means, cells = _with_pings(scenario, built, way, traces, (outcome, means, cells))
-    retaken = _retaken(scenario, built, outcome)
-    if not retaken or not all(run.is_certain for run in retaken):
-        watched.begin(built.network.components, way.times)
-        _look_again(scenario, built, cells, outcome, way)
-    return _report(scenario, built, outcome, retaken, traces, means, way, **details)
+    # Before violations are taken again: what the search left behind in libraries, which no program loads
+    # anew, would be there for them too.
+    _look_again(scenario, built, cells, outcome, way)
+    return _report(scenario, built, outcome, traces, means, way, **details)
 
 
 def _with_pings(
@@ -251,8 +250,7 @@ def _search_of(
         outcome, in_order = _explored(search, plan, guide, onward)
     except (PropertyFault, ComponentRaised):
         # What was found before is not lost with it.
-        outcome = search.finish(Bound("a fault"))
-        _report(scenario, built, outcome, _retaken(scenario, built, outcome), traces, means, way)
+        _report(scenario, built, search.finish(Bound("a fault")), traces, means, way)
         raise
     plan.conclude(outcome, guide)
     circumstances = replace(circumstances, in_order=in_order)
@@ -290,7 +288,7 @@ def _look_again(scenario: Scenario, built: Built, cells: Cells, outcome: Outcome
         # What was found may be due to what other runs have left behind.
         outcome.reservations += [*watched.reservations(components), *differing]
     if not outcome.violations:
-        outcome.reservations += afresh.reservations_about_walks(scenario, built, remembered)
+        outcome.reservations += fresh_program.reservations_about_walks(scenario, built, remembered)
         outcome.reservations += [_unfinished(each) for each in outcome.unfinished]
         outcome.reservations += [_CUT_SHORT] * bool(outcome.cut_short)
         outcome.reservations += [_untold(each) for each in outcome.undecided]
@@ -409,7 +407,6 @@ def _report(
     scenario: Scenario,
     built: Built,
     outcome: Outcome,
-    retaken: Sequence[_Retaken],
     traces: TraceFolder,
     means: _Means,
     way: _Way,
@@ -419,12 +416,14 @@ def _report(
         outcome.remarks += built.discovery.sentences()
     report = Report(scenario, outcome, needs={made.name: made.needs for made in built.properties})
     report.assumptions = assumptions_of_search(built)
-    for run in retaken:
-        if not run.is_certain:
-            outcome.reservations += run.doubts or watched.reservations(built.network.components)
-    for run in retaken:
-        confirmed = run.is_certain or (run.comes_again and not outcome.reservations)
-        found = Finding(run.violation.property, run.violation.message, run.records, confirmed)
+    for violation in outcome.violations:
+        records, confirmed = retake(built, violation)
+        if confirmed:
+            outcome.reservations += fresh_program.reservations_about(scenario, built, records)
+        else:
+            outcome.reservations += watched.reservations(built.network.components)
+        confirmed = confirmed and not outcome.reservations
+        found = Finding(violation.property, violation.message, records, confirmed)
         (report.findings if confirmed else report.unconfirmed).append(found)
     _conclude(report, built)
     report.next_steps = _next_steps(report, built, means)
@@ -528,33 +527,6 @@ def _coverage(report: Report, built: Built, means: _Means) -> dict[str, Any]:
         first_only=not scenario.limits().all_violations,
     )
     return {COVERAGE: {**found, "next_steps": list(map(str, steps))}}
-
-
-class _Retaken(NamedTuple):
-    """A violation, its run taken again, and what speaks against it."""
-
-    violation: Violation
-    records: tuple[Record, ...]
-    comes_again: bool
-    doubts: tuple[Reservation, ...]
-    anew: bool
-    """Whether the program, loaded anew, was asked too."""
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether a program that has never run before does the same: no other run has a part in it."""
-        return self.comes_again and self.anew and not self.doubts
-
-
-def _retaken(scenario: Scenario, built: Built, outcome: Outcome) -> list[_Retaken]:
-    """Take the runs of all violations again."""
-    found = []
-    for violation in outcome.violations:
-        records, comes_again = retake(built, violation)
-        anew = comes_again and afresh.can_be_asked(scenario, built, records)
-        doubts = afresh.reservations_about(scenario, built, records) if anew else ()
-        found.append(_Retaken(violation, records, comes_again, tuple(doubts), anew))
-    return found
 
 
 def retake(built: Built, violation: Violation) -> tuple[tuple[Record, ...], bool]:

@@ -39,16 +39,11 @@ class _Once(Building):
     watches = False
 
 
-def can_be_asked(scenario: Scenario, built: Built, records: Iterable[Record]) -> bool:
-    """Tell whether the program's part in a run can be played by another one, loaded anew."""
-    return _can_be_made_anew(scenario) and FABRIC not in (
-        record.node for record in (*built.joining, *records)
-    )
-
-
 def reservations_about(scenario: Scenario, built: Built, records: Iterable[Record]) -> list[Reservation]:
     """Return what is to be said if the program, loaded anew, does otherwise in a run than it did."""
-    told = [record for record in (*built.joining, *records) if record.node == built.controller]
+    told = [record for record in (*built.joining, *records) if record.node in (built.controller, FABRIC)]
+    if not _can_be_made_anew(scenario) or any(record.node == FABRIC for record in told):
+        return []
     # What the program has changed around it must not be there when it begins anew.
     watched.leave(built.network.components)
     with loading_anew():

@@ -26,7 +26,7 @@ from penstock._check.check import Finding
 from penstock._controllers import origins, watched
 from penstock._controllers.reactions import Answering
 from penstock._controllers.surface import MoreState
-from penstock._engine import fresh_program as afresh
+from penstock._engine import fresh_program
 from penstock._engine.building import Built, begun
 from penstock._engine.coverage import KEY as COVERAGE
 from penstock._engine.coverage import covered_name, proof_coverage
@@ -466,7 +466,7 @@ class _Rounds:
         found = [*watched.reservations(components), *differing]
         if not found and not self._proof.findings:
             scenario, built = self._proof.scenario, self._proving.built
-            found += afresh.reservations_about_walks(scenario, built, remembered)
+            found += fresh_program.reservations_about_walks(scenario, built, remembered)
         return found
 
     def _clashes(self, model: Model) -> Iterator[str]:
