@@ -18,10 +18,11 @@ demo:  ## install Penstock alone, and find three bugs in a learning switch
 	@tools/setup.sh demo
 	$(BIN)/penstock demo
 
-test: setup  ## lint, types and tests
+test: setup  ## lint, types, floors and tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto
 
 bench: setup  ## run every benchmark, one after another

@@ -27,13 +27,14 @@ from typing import Any, Final
 
 from bench.separately import separately
 from penstock._base.loading import load_object
-from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.controller import Controller
+from penstock._controllers.native import NativeController
 from penstock._engine.building import joined
 from penstock._explore.search import peak_rss_mb
 from penstock._properties.base import Property
+from penstock._scenario.verify_options import Method
 from penstock._verify.invariants import NeverDropped, NeverReceives, NoLoops, NotDroppedOnceConfirmed
 from penstock._verify.lifting import Lifting, Model, Traffic, lift
-from penstock._verify.options import Method
 from penstock._verify.verification import verify
 from penstock._world.assembly import build_network
 from penstock._world.frame import Frame

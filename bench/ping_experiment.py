@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from penstock._controllers.native import FLOOD, Controller, NativeController
+from penstock._controllers.controller import FLOOD, Controller
+from penstock._controllers.native import NativeController
 from penstock._explore.cells import Cells
 from penstock._world.assembly import build_network
 from penstock._world.component import Component

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from penstock._concolic.packets.domain import Addresses
 from penstock._concolic.packets.frames import FrameSpace
 from penstock._controllers.osken.binding import OsKenController
+from penstock._engine.building import build
 from penstock._scenario.scenario import Scenario
 from penstock._world.topology import topology
 from penstock.addresses import ipv4
@@ -104,7 +105,7 @@ class Station:
         hosts = {node.name: {"kind": "host"} for node in topology(app.topology).hosts}
         controller = {"apps": [f"ryu.app.{app.name}"]}
         scenario = Scenario(controller, app.topology, hosts)
-        built = scenario.build(asked=followed)
+        built = build(scenario, asked=followed)
         places = {made.name: place for place, made in enumerate(built.network.components)}
         made = built.network.components[places["c0"]]
         assert isinstance(made, OsKenController)

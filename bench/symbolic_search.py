@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bench.separately import separately
 from bench.symbolic_apps import LEARNING
 from penstock._controllers.osken.binding import OsKenController
-from penstock._engine.building import Built, joined
+from penstock._engine.building import Built, build, joined
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.cells import Cells
 from penstock._explore.search import Bounds, Search
@@ -80,14 +80,16 @@ class Searched(NamedTuple):
 
 def _built(shape: str, controller: Component | Mapping[str, Any]) -> Built:
     hosts = {node.name: {"kind": "curious"} for node in topology(shape).hosts}
-    return Scenario(
-        controller,
-        shape,
-        hosts,
-        properties=("NoForwardingLoops",),
-        symbolic={"symmetry": False},
-        search={"start": "cold"},
-    ).build()
+    return build(
+        Scenario(
+            controller,
+            shape,
+            hosts,
+            properties=("NoForwardingLoops",),
+            symbolic={"symmetry": False},
+            search={"start": "cold"},
+        )
+    )
 
 
 def _searched(built: Built, source: PacketSource, states: int) -> Searched:

@@ -1,11 +1,11 @@
 """How the documentation is built: `make docs`, or `sphinx-build -W docs docs/_build`."""
 
-from penstock import __version__
+from penstock._base.version import VERSION
 
 project = "Penstock"
-release = __version__
+release = VERSION
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
-html_title = f"Penstock {__version__}"
+html_title = f"Penstock {VERSION}"
 myst_heading_anchors = 3

@@ -30,14 +30,15 @@ from penstock._cli.main import commands
 from penstock._engine.building import Apps, MininetFile, NativeProgram
 from penstock._engine.next_steps import Suggestion
 from penstock._explore.strategies.plan import STRATEGIES
-from penstock._fuzz.options import Command, FuzzOptions
 from penstock._fuzz.profiles import PROFILES
 from penstock._properties import base, functions
 from penstock._properties.registry import PROPERTIES
 from penstock._scenario import scenario
-from penstock._scenario.scenario import Limits, Scenario
-from penstock._symbolic.discovery import SymbolicOptions
-from penstock._verify.options import VerifyOptions
+from penstock._scenario.fuzz_options import Command, FuzzOptions
+from penstock._scenario.scenario import Scenario
+from penstock._scenario.search_options import Limits
+from penstock._scenario.symbolic_options import SymbolicOptions
+from penstock._scenario.verify_options import VerifyOptions
 from penstock._world.fabric import Mobility
 from penstock._world.faults import Faults
 from penstock._world.hosts import KINDS

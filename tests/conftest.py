@@ -56,7 +56,7 @@ def require_tool() -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def ryu_sources() -> Path:
     """Give tests the folder of Ryu's own apps, which set-up fetches."""
-    from penstock._controllers.osken.ryu import source_folders
+    from penstock._base.ryu_names import source_folders
 
     folders = source_folders()
     if not folders:

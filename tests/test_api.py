@@ -14,10 +14,10 @@ import pytest
 
 from penstock._api import Broken, PenstockError, Scenario, check, fuzz, minimize, replay, verify
 from penstock._api_fields import CheckFields, FuzzFields, ScenarioFields, VerifyFields
-from penstock._fuzz.options import FuzzOptions
 from penstock._results import MOST_LINES, Result, Violation, nearest
-from penstock._scenario.scenario import Limits
-from penstock._verify.options import VerifyOptions
+from penstock._scenario.fuzz_options import FuzzOptions
+from penstock._scenario.search_options import Limits
+from penstock._scenario.verify_options import VerifyOptions
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FORGETFUL = EXAMPLES / "nice" / "bug_04.toml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from penstock._engine.assumptions import assumptions_of_search
+from penstock._engine.building import build
 from penstock._scenario.scenario import Scenario
 
 HUB = Path(__file__).parents[1] / "examples" / "controllers"
@@ -12,7 +13,7 @@ HUB = Path(__file__).parents[1] / "examples" / "controllers"
 
 def told(**fields: object) -> str:
     scenario = Scenario(folder=HUB, controller={"native": "hub.py:Hub"}, **fields)  # type: ignore[arg-type]
-    return "\n".join(assumptions_of_search(scenario.build()))
+    return "\n".join(assumptions_of_search(build(scenario)))
 
 
 def test_faults_without_a_budget_are_named_with_their_fields() -> None:

@@ -14,13 +14,14 @@ import pytest
 from penstock import _api as api
 from penstock._check.check import check, walk
 from penstock._cli.main import commands
+from penstock._engine.building import build, plan
 from penstock._engine.next_steps import Ran, Suggestion, advice, next_steps
 from penstock._fuzz.building import build_setting
 from penstock._properties.registry import PROPERTIES
 from penstock._results import Broken
 from penstock._scenario.scenario import Scenario, load_scenario, scenario_of
+from penstock._scenario.verify_options import options_of
 from penstock._verdict.stopping import Bound, Why
-from penstock._verify.options import options_of
 from penstock.errors import PenstockError
 
 ROOT = Path(__file__).parent.parent
@@ -103,10 +104,10 @@ def accepted_in_the_scenario(step: Suggestion) -> None:
     scenario = scenario_of(
         {**table, "controller": controller, "topology": table.get("topology", "linear,2")}, Path()
     )
-    scenario.plan()
+    plan(scenario)
     options_of(scenario.verify)
     if "apps" not in controller:
-        scenario.build()
+        build(scenario)
         build_setting(scenario)
 
 
@@ -175,6 +176,6 @@ def test_no_suggestion_is_a_topology_that_there_is_not() -> None:
         given = Ran("check", Scenario(HUB, topology=shape, search={"seconds": 1}))
         for step in next_steps(given, [Bound("1 seconds", Why.SECONDS, 1)]):
             try:
-                changed(given.scenario, step).build()
+                build(changed(given.scenario, step))
             except PenstockError as error:
                 raise AssertionError(f"{shape}: {step}") from error

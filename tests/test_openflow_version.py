@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._controllers.tcp import ports
+from penstock._engine.building import build
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import fuzz
 from penstock._scenario.scenario import Scenario, scenario_of
@@ -64,29 +65,29 @@ def test_an_app_declares_its_versions_and_the_newest_is_spoken(
     versions: Any, expected: int, tmp_path: Path
 ) -> None:
     scenario = Scenario(controller=app(tmp_path, "idle", versions), folder=tmp_path)
-    assert version_of(scenario.build().network) == expected
+    assert version_of(build(scenario).network) == expected
     assert build_setting(scenario).version == expected
 
 
 def test_a_scenario_may_ask_for_an_older_one_but_for_none_that_is_not_spoken(tmp_path: Path) -> None:
     both, new = app(tmp_path, "both", [1, 4]), app(tmp_path, "new", [4])
     asked = Scenario(controller=both, openflow="1.0", folder=tmp_path)
-    assert version_of(asked.build().network) == V10
+    assert version_of(build(asked).network) == V10
     with pytest.raises(PenstockError, match=r"speaks OpenFlow 1\.3, not 1\.0: leave openflow out"):
-        Scenario(controller=new, openflow="1.0", folder=tmp_path).build()
+        build(Scenario(controller=new, openflow="1.0", folder=tmp_path))
 
 
 def test_a_native_program_declares_its_version_too() -> None:
-    assert version_of(Scenario(controller=Old()).build().network) == V10
-    assert version_of(Scenario(controller=Old(), openflow="1.3").build().network) == V13
-    assert version_of(Scenario(controller=Controller()).build().network) == V13
+    assert version_of(build(Scenario(controller=Old())).network) == V10
+    assert version_of(build(Scenario(controller=Old(), openflow="1.3")).network) == V13
+    assert version_of(build(Scenario(controller=Controller())).network) == V13
 
 
 def test_a_version_that_is_not_modelled_is_one_sentence() -> None:
     program = Old()
     program.openflow = "1.4"
     with pytest.raises(PenstockError, match=r"openflow = .* of Old must be"):
-        Scenario(controller=program).build()
+        build(Scenario(controller=program))
 
 
 def test_several_controllers_speak_the_newest_that_all_of_them_do(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from penstock import _api as api
 from penstock._base.tables import toml_of
 from penstock._cli.scenarios import scenario_from
-from penstock._controllers.native import Controller
-from penstock._engine.building import Apps, MininetFile, NativeProgram
+from penstock._controllers.controller import Controller
+from penstock._engine.building import Apps, MininetFile, NativeProgram, build, plan
 from penstock._fuzz.building import build_setting
-from penstock._fuzz.options import Command, FuzzOptions
-from penstock._scenario.scenario import Limits, Scenario, load_scenario, scenario_of
-from penstock._symbolic.discovery import SymbolicOptions
-from penstock._verify.options import VerifyOptions, options_of
+from penstock._scenario.fuzz_options import Command, FuzzOptions
+from penstock._scenario.scenario import Scenario, load_scenario, scenario_of
+from penstock._scenario.search_options import Limits
+from penstock._scenario.symbolic_options import SymbolicOptions
+from penstock._scenario.verify_options import VerifyOptions, options_of
 from penstock._world.fabric import Mobility
 from penstock._world.faults import Faults
 from penstock._world.hosts import KINDS
@@ -103,8 +104,8 @@ def table_with(place: tuple[str, ...], value: Any) -> dict[str, Any]:
 def put_together(scenario: Scenario) -> None:
     """Read all tables of a scenario and build its networks, as the commands do."""
     options_of(scenario.verify)
-    scenario.plan()
-    scenario.build()
+    plan(scenario)
+    build(scenario)
     build_setting(scenario)
 
 

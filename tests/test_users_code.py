@@ -12,7 +12,7 @@ from penstock._world.network import ComponentRaised
 from penstock.errors import PenstockError
 
 FILE = """\
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._properties.base import Property
 from penstock._world.hosts import Host
 

@@ -60,7 +60,7 @@ def test_a_scenario_that_names_no_properties_has_the_usual_ones() -> None:
 
 FORGETFUL = """
 from pathlib import Path
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PortNo

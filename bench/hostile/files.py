@@ -150,7 +150,7 @@ def _special(kind: str, folder: Path) -> str:
 
 
 _APP: Final = """
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

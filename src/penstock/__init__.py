@@ -21,11 +21,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock._base.version import VERSION
 from penstock.errors import PenstockError, TraceCutShort
 
 if TYPE_CHECKING:
     from penstock._api import check, fuzz, minimize, replay, verify
-    from penstock._controllers.native import FLOOD, Controller
+    from penstock._controllers.controller import FLOOD, Controller
     from penstock._controllers.static import StaticController
     from penstock._properties import Property, Violated, at_rest, invariant
     from penstock._results import Broken, Minimised, Result, Violation
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from penstock._world.topology import Topology, TopologyBuilder, load_mininet, topology
     from penstock._world.world import World
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "ASK",
@@ -86,7 +87,7 @@ __all__ = [
 
 _HOMES: Final = {
     **dict.fromkeys(("check", "fuzz", "minimize", "replay", "verify"), "_api"),
-    **dict.fromkeys(("FLOOD", "Controller"), "_controllers.native"),
+    **dict.fromkeys(("FLOOD", "Controller"), "_controllers.controller"),
     "StaticController": "_controllers.static",
     **dict.fromkeys(("Property", "Violated", "at_rest", "invariant"), "_properties"),
     **dict.fromkeys(("Broken", "Minimised", "Result", "Violation"), "_results"),

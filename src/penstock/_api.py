@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from penstock._api_around import scenario_at
 from penstock._api_fields import CheckFields, FuzzFields, VerifyFields
 from penstock._base.files import staying
-from penstock._fuzz.options import FuzzOptions
 from penstock._report.run_story import Choice, tell_run
 from penstock._results import Broken, Minimised, Result, Violation
-from penstock._scenario.scenario import Limits, Scenario
+from penstock._scenario.fuzz_options import FuzzOptions
+from penstock._scenario.scenario import Scenario
+from penstock._scenario.search_options import Limits
+from penstock._scenario.verify_options import VerifyOptions
 from penstock._story.story import ending, tell
 from penstock._trace.trace import Trace, read_trace
 from penstock._verdict.stopping import FIRST_THAT_LASTS
 from penstock._verdict.verdict import replayed
-from penstock._verify.options import VerifyOptions
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
-    from penstock._check.check import Finding, Report
+    from penstock._check.check import Report
+    from penstock._engine.finding import Finding
     from penstock._fuzz.fuzzing import Fuzzing
     from penstock._fuzz.fuzzing import Report as Run
     from penstock._minimize.reproducing import Attempt

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from penstock._base.tables import Table
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._properties.base import Property
-from penstock._verify.options import Method
+from penstock._scenario.verify_options import Method
 from penstock._world.component import Component
 from penstock._world.hosts import HostMaker
 from penstock._world.topology import Topology

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from penstock._base.json_reading import parse_object, read_lines
+from penstock._engine.building import build
 from penstock._properties.watch import Watch
 from penstock._scenario.scenario import Scenario
 from penstock._trace.consent import Consent, consent_to, runnable
@@ -75,7 +76,7 @@ def replay(
 def _searched(trace: Trace, scenario: Scenario) -> Replay:
     from penstock._engine.watched_world import is_quiet
 
-    built = scenario.build()
+    built = build(scenario)
     world = World(built.network)
     world.restore(built.start)
     watch = Watch(built.network, built.properties)

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from penstock._base import ryu_names
 from penstock._controllers.osken import ryu
 from penstock.errors import PenstockError
 
@@ -136,8 +137,8 @@ def _load(manager: Any, apps: Sequence[str]) -> None:
         try:
             manager.load_apps([name])
         except ModuleNotFoundError as error:
-            if ryu.is_ryu(name) and not ryu.source_folders():
-                raise PenstockError(ryu.missing(name)) from None
+            if ryu_names.is_ryu(name) and not ryu_names.source_folders():
+                raise PenstockError(ryu_names.missing(name)) from None
             raise PenstockError(f"{name} cannot be imported ({error}): check its name.") from None
         if name not in manager.applications_cls:
             raise PenstockError(

@@ -19,7 +19,7 @@ from penstock._check.check import check
 from penstock._scenario.scenario import Scenario
 
 APP = """\
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import NO_MAX_LEN, PortNo
 

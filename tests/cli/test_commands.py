@@ -16,7 +16,7 @@ from command_lab import penstock
 from penstock._cli.main import commands
 
 SWITCH = '''
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from penstock._base import ryu_names
 from penstock._cli.demonstration import EXAMPLES
 from penstock._cli.main import commands
-from penstock._controllers.osken import ryu
 from penstock._replay import replay
 
 
@@ -36,7 +36,7 @@ def test_the_bugs_are_found_in_ryus_learning_switch(tmp_path: Path, ryu_sources:
 def test_without_the_sources_of_ryu_they_are_found_in_our_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ryu, "source_folders", tuple)
+    monkeypatch.setattr(ryu_names, "source_folders", tuple)
     done = run_demo(tmp_path)
     assert done.output.startswith("Checking Penstock's own little learning switch for three bugs")
     assert "penstock fetch-ryu fetches it" in done.output
@@ -46,5 +46,5 @@ def test_without_the_sources_of_ryu_they_are_found_in_our_own(
 def test_a_folder_of_ryu_without_its_apps_will_not_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ryu, "source_folders", lambda: (tmp_path,))
+    monkeypatch.setattr(ryu_names, "source_folders", lambda: (tmp_path,))
     assert "Penstock's own" in run_demo(tmp_path).output

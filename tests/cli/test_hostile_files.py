@@ -16,7 +16,7 @@ from penstock._base.json_reading import LONGEST_LINE
 
 APP = """
 import os
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

@@ -14,7 +14,7 @@ from penstock.errors import PenstockError
 APP = '''
 import zlib
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 from penstock.packet import ARP, parse

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent, indent
 
+from penstock._base.ryu_names import source_folders
 from penstock._controllers.osken.binding import OsKenController, OsKenState
-from penstock._controllers.osken.ryu import source_folders
 from penstock._world.assembly import build_network
 from penstock._world.component import Event, Step
 from penstock._world.faults import NO_FAULTS, Faults

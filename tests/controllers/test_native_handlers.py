@@ -6,7 +6,8 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.controller import Controller
+from penstock._controllers.native import NativeController
 from penstock._controllers.osken.determinism import Surroundings
 from penstock._controllers.osken.hub import Hub, use
 from penstock._world.component import Event, Step

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from osken_lab import control, handle, lines, write_app
 
-from penstock._controllers.osken import ryu
+from penstock._base import ryu_names
 from penstock.errors import PenstockError
 
 
@@ -55,7 +55,7 @@ def test_a_module_that_is_not_there(name: str):
 
 
 def test_an_app_of_ryus_without_the_sources_of_ryu(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ryu, "source_folders", tuple)
+    monkeypatch.setattr(ryu_names, "source_folders", tuple)
     needs = "needs the sources of Ryu 4.34, not found here: run penstock fetch-ryu to fetch them."
     assert refusal("ryu.app.simple_switch_13") == f"ryu.app.simple_switch_13 {needs}"
 

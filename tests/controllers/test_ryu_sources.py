@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from penstock._base import ryu_names
 from penstock._cli.main import commands
-from penstock._controllers.osken import ryu, ryu_sources
+from penstock._controllers.osken import ryu_sources
 from penstock.errors import PenstockError
 
 ARCHIVE = {
@@ -39,7 +40,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_INDEX_URL", simple.as_uri())
     monkeypatch.setattr(ryu_sources, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(ryu, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(ryu_names, "cache_folder", lambda: tmp_path / "cache")
     return simple / "ryu"
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock._concolic.visible import FUNCTOOLS, ITERTOOLS, CachedFunction
 from penstock._controllers.snapshot import Heap
-from penstock._controllers.visible import FUNCTOOLS, ITERTOOLS, CachedFunction
 
 MADE: dict[str, Callable[[Any], Any]] = {
     "count": lambda it: it["count"](3, 2),

@@ -26,7 +26,7 @@ from tools.follow_page import (
 
 from penstock._api import Scenario
 from penstock._cli.main import commands
-from penstock._verify.options import VerifyOptions
+from penstock._scenario.verify_options import VerifyOptions
 from penstock._verify.proof import Proving
 from required_tools import do_without
 

@@ -9,15 +9,16 @@ from textwrap import dedent
 
 import pytest
 
-from penstock._check.check import Finding, check, walk
+from penstock._check.check import check, walk
 from penstock._controllers import origins
+from penstock._engine.finding import Finding
 from penstock._scenario.scenario import Scenario
 from penstock._story.explanation import Code, Explanation, Needed
 from penstock._story.story import LONG, tell
 from penstock._world.switch import budgets
 
 BEFORE = """
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Group, Output, SetField
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (

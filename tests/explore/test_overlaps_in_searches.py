@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from penstock._check.check import Report, check
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._scenario.scenario import Scenario
-from penstock._verify.options import VerifyOptions
+from penstock._scenario.verify_options import VerifyOptions
 from penstock._verify.proof import prove
 from penstock.openflow.actions import Action, Output
 from penstock.openflow.match import Match

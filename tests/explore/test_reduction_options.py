@@ -11,8 +11,8 @@ import pytest
 
 from penstock._check.check import Report, check
 from penstock._cli.main import main
-from penstock._explore.reductions import REDUCTIONS
 from penstock._scenario.scenario import Scenario, load_scenario
+from penstock._scenario.search_options import REDUCTIONS
 from penstock.errors import PenstockError
 
 BUG = Path(__file__).parents[2] / "examples" / "nice" / "bug_07.toml"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from reducible_systems import Noting
 
+from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.cells import Cells
 from penstock._explore.reductions import reduced
@@ -30,7 +31,7 @@ def broken(search: Noting) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_each_reduction_finds_what_the_full_search_finds(name: str) -> None:
-    built = load_scenario(EXAMPLES / f"{name}.toml").build()
+    built = build(load_scenario(EXAMPLES / f"{name}.toml"))
     cells = Cells(built.network, built.properties, built.start)
     full = Noting(cells)
     breadth_first(full, sleep=False)
@@ -46,7 +47,7 @@ def test_each_reduction_finds_what_the_full_search_finds(name: str) -> None:
 
 def test_the_mended_load_balancer_is_cut_to_a_ninth() -> None:
     """NICE's DPOR cuts its load balancer by a factor of 9 at best (Table 5)."""
-    built = load_scenario(EXAMPLES / "load_balancer_mended.toml").build()
+    built = build(load_scenario(EXAMPLES / "load_balancer_mended.toml"))
     cells = Cells(built.network, built.properties, built.start)
     full, search = Noting(cells), Noting(cells, reduced(cells, ["sleep", "ample", "footprints"]))
     breadth_first(full, sleep=False)

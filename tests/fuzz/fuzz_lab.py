@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz, run_folder, stage_of
 from penstock._fuzz.generator import Generator

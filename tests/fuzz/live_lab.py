@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock._controllers.osken.ryu import source_folders
+from penstock._base.ryu_names import source_folders
 from penstock._controllers.tcp import ports
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.live import LiveStage

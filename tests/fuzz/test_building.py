@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fuzz_lab import EXAMPLES, LEARNING, Flooder, scenario
 
+from penstock._engine.building import build
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.traffic import Talker
 from penstock._scenario.scenario import Scenario, scenario_of
@@ -107,7 +108,7 @@ def test_two_processes_do_not_share_a_port() -> None:
 )
 def test_a_search_refuses_processes_and_several_controllers(table: dict[str, Any]) -> None:
     with pytest.raises(PenstockError, match="use penstock fuzz"):
-        scenario_of(table, Path()).build()
+        build(scenario_of(table, Path()))
 
 
 @pytest.mark.parametrize(

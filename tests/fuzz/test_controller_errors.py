@@ -11,20 +11,20 @@ from fuzz_lab import scenario
 from live_lab import live_scenario, scripted
 from test_log_errors import KEY_ERROR
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock._fuzz.fuzzing import Report, fuzz
 from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.judging import REPEATED
 from penstock._fuzz.live import LINES_PER_S, LiveStage
-from penstock._fuzz.options import FuzzOptions
 from penstock._fuzz.summary import lasting, summary, summary_lines
 from penstock._minimize.ddmin import minimise
 from penstock._minimize.live_play import SilentLog
 from penstock._minimize.live_replay import LiveReproducer
 from penstock._minimize.script import load_script
 from penstock._report.run_story import Choice, tell_run
+from penstock._scenario.fuzz_options import FuzzOptions
 from penstock._trace.trace import read_trace
 from penstock._world.component import Event
 from penstock._world.transition import Record, Transition

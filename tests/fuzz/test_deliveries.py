@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fuzz_lab import Flooder, scenario
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._fuzz.fuzzing import Report, fuzz
 from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.summary import next_steps_of, run_verdict

@@ -13,9 +13,9 @@ from penstock._fuzz import profiles
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.generator import Generator
 from penstock._fuzz.inputs import InjectFrame, Input, Wait
-from penstock._fuzz.options import FuzzOptions
 from penstock._fuzz.profiles import KINDS, PROFILES, rates_of
 from penstock._fuzz.stage import Stage
+from penstock._scenario.fuzz_options import FuzzOptions
 from penstock.errors import PenstockError
 from penstock.packet import describe
 

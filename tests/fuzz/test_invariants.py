@@ -14,7 +14,7 @@ import pytest
 from fuzz_lab import Flooder, fuzzing, opened, perform, scenario
 from live_lab import live_scenario, on_stage, scripted
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._fuzz import overlaps
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import Fuzzing, run_folder, stage_of

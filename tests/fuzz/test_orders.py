@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fuzz_lab import perform, scenario
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import run_folder, stage_of
 from penstock._fuzz.orders import TablesAsOrdered

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fuzz_lab import opened, perform, scenario, written
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._fuzz.stage import Stage
 from penstock._fuzz.tracing import MOST_HOPS, hops_of
 from penstock._world.component import Endpoint

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from penstock._base.ryu_names import source_folders
 from penstock._base.tables import Table
 from penstock._check.check import walk
-from penstock._controllers.osken.ryu import source_folders
 from penstock._controllers.tcp import ports
 from penstock._fuzz.fuzzing import Fuzzing, fuzz
 from penstock._fuzz.inputs import input_of

@@ -114,7 +114,7 @@ def test_a_trace_says_whether_any_violation_of_its_invariant_will_do(
 
 
 FLOODING = """
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock._base.loading import load_object
-from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.controller import Controller
+from penstock._controllers.native import NativeController
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.cells import Cells
 from penstock._explore.search import Bounds, Outcome, Search, Violation

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from property_lab import example
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.addresses import ipv4, mac
 from penstock.openflow.actions import Action, Output, SetField
 from penstock.openflow.match import Match

@@ -8,7 +8,7 @@ import pytest
 from property_lab import ROOM, lab, search
 from sample_controllers import ArpProxy, Forgetful, Hoarder, Hub, LearningSwitch
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._properties.black_holes import NoBlackHoles
 from penstock._world.faults import Faults
 from penstock._world.hosts import Host, Turn, host

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from penstock._controllers.native import FLOOD, Controller, NativeController
+from penstock._controllers.controller import FLOOD, Controller
+from penstock._controllers.native import NativeController
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.cells import Cells
 from penstock._explore.search import Bounds, Search

@@ -7,7 +7,7 @@ from property_lab import lab, search
 from sample_controllers import PathInstaller, Sloppy, Stubborn, TrafficEngineer
 
 from penstock._check.check import check
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._properties.routing import UseCorrectRoutingTable
 from penstock._scenario.scenario import Scenario
 from penstock._world.hosts import host

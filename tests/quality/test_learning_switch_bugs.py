@@ -14,6 +14,7 @@ import pytest
 from penstock._check.check import check
 from penstock._cli.demonstration import EXAMPLES
 from penstock._demo import RYU_APP, demo_scenario
+from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.cells import Cells
 from penstock._explore.search import Bounds, Search
@@ -50,7 +51,7 @@ def test_the_bug_is_found_confirmed_and_replayed(bug: tuple[Scenario, str, int],
 
 def test_no_shorter_story_exists(bug: tuple[Scenario, str, int]) -> None:
     scenario, _, steps = bug
-    built = replace(scenario, search={"depth": steps - 1}).build()
+    built = build(replace(scenario, search={"depth": steps - 1}))
     search = Search(Cells(built.network, built.properties, built.start), Bounds(depth=steps - 1))
     outcome = breadth_first(search, sleep=False)
     assert outcome.result == "bounded"

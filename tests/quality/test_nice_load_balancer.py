@@ -15,6 +15,7 @@ from bench.nice_search import EXAMPLES
 from bench.nice_table4 import BROKEN, best_of_nice
 
 from penstock._check.check import Report, check
+from penstock._engine.building import build
 from penstock._replay import replay
 from penstock._scenario.scenario import Scenario, load_scenario
 from penstock._story.story import tell
@@ -232,7 +233,7 @@ MINUTE, HOUR = 60_000, 3_600_000
 def test_a_new_connection_goes_where_the_weights_want_it(
     moments: tuple[int, ...], fixes: tuple[str, ...], replica: str
 ) -> None:
-    built = with_fixes(mended(), "IV", "V", "VI", "VII", "VIII", *fixes).build()
+    built = build(with_fixes(mended(), "IV", "V", "VI", "VII", "VIII", *fixes))
     world = World(built.network)
     world.restore(built.start)
     for milliseconds in moments:

@@ -19,8 +19,8 @@ from bench.sts_cases import CASES
 from click.testing import CliRunner
 from sts_lab import Runs
 
+from penstock._base.ryu_names import source_folders
 from penstock._cli.main import commands
-from penstock._controllers.osken.ryu import source_folders
 from penstock._fuzz.summary import lasting, summary_lines
 
 MESSAGE = re.compile(r"\b(?:FlowMod|PacketOut|GroupMod|StatsRequest|PacketIn)\([^)]*\)")

@@ -11,9 +11,9 @@ from penstock._check.check import check
 from penstock._minimize.script import trace_file
 from penstock._report.document import report_on
 from penstock._scenario.scenario import load_scenario
+from penstock._scenario.verify_options import options_of
 from penstock._trace.consent import consent_given
 from penstock._trace.trace import read_header, read_trace
-from penstock._verify.options import options_of
 from penstock._verify.proof import prove
 
 KINDS = {

@@ -4,7 +4,8 @@ from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.controller import Controller
+from penstock._controllers.native import NativeController
 from penstock._controllers.osken.threads import Lock, RLock
 from penstock._report.minds import MOST_LINES, remembered, written
 from penstock.openflow.match import Match

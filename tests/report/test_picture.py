@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from penstock._check.check import check
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
+from penstock._engine.building import build
 from penstock._report.picture import Note, Row, draw, lanes_of, picture, rows_of, trace_picture
 from penstock._report.run_story import Choice
 from penstock._scenario.scenario import Scenario, load_scenario
@@ -56,7 +57,7 @@ MISHAPS = Scenario(
 
 def walked(seed: int, steps: int) -> tuple[list[Record], World]:
     """Return a random run with failures and losses, and the world that it ends in."""
-    built = MISHAPS.build()
+    built = build(MISHAPS)
     assert not any(built.start.queues), "nothing was sent before the run"
     records: list[Record] = []
     world = World(built.network, [records.append])
@@ -205,9 +206,9 @@ def test_lanes_that_do_not_fit_share_one_and_a_note_says_so() -> None:
 
 
 def test_lanes_go_from_hosts_over_switches_to_controllers_by_number() -> None:
-    built = Scenario(
-        controller=Hub(), topology="linear,11", hosts={"h1": {"kind": "client", "to": "h11"}}
-    ).build()
+    built = build(
+        Scenario(controller=Hub(), topology="linear,11", hosts={"h1": {"kind": "client", "to": "h11"}})
+    )
     records: list[Record] = []
     world = World(built.network, [records.append])
     world.restore(built.start)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from report_lab import EXAMPLES, State
 
+from penstock._engine.building import build
 from penstock._minimize.script import is_fuzzed, trace_file
 from penstock._report.states import IN_FLIGHT
 from penstock._report.unfolding import Unfolded, Watching, unfold
@@ -32,7 +33,7 @@ def taken_again(trace: Trace, base: Path) -> Iterator[World]:
             model = lifted_again(trace, base, consent).model
             network, start = model.network, model.start
         else:
-            built = runnable(trace, base, consent).build()
+            built = build(runnable(trace, base, consent))
             network, start = built.network, built.start
         world = World(network)
         take = lambda number: world.take(trace.lines[number].transition)  # noqa: E731

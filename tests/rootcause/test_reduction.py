@@ -10,7 +10,7 @@ from penstock._rootcause.recording import load_recording
 from penstock._rootcause.reduction import Reduced, reduce_commands
 
 APP = """\
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import ANYTHING
 from penstock.openflow.messages import FlowCommand, FlowMod

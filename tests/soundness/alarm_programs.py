@@ -117,7 +117,7 @@ class App(app_manager.OSKenApp):
 """
 
 NATIVE: Final = """\
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import (
     ApplyActions, DecNwTtl, GotoTable, Group, Output, PopVlan, PushVlan, SetField)
 from penstock.openflow.match import Match

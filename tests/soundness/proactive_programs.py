@@ -93,7 +93,7 @@ class App(app_manager.OSKenApp):
 
 _NATIVE: Final = """\
 from penstock.addresses import ipv4, ipv6, mac
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import (ApplyActions, DecNwTtl, GotoTable, Group, Output, PopVlan, PushVlan,
                                        SetField, WriteActions, WriteMetadata)
 from penstock.openflow.match import Match, Term

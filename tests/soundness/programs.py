@@ -56,7 +56,7 @@ class App(app_manager.OSKenApp):
 """
 
 NATIVE: Final = """\
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import NO_MAX_LEN, PortNo
 

@@ -24,7 +24,8 @@ from penstock._concolic.packets.domain import Addresses
 from penstock._concolic.packets.frames import FrameSpace
 from penstock._concolic.packets.inputs import PacketQuestion
 from penstock._concolic.paths import Exploration, explore
-from penstock._controllers.native import Controller, NativeController
+from penstock._controllers.controller import Controller
+from penstock._controllers.native import NativeController
 from penstock._controllers.osken.binding import OsKenController
 from penstock._controllers.reactions import Reaction
 from penstock.addresses import ipv4

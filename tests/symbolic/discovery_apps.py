@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn
 from penstock.openflow.stats import PortStatsRequest, StatsRequest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn

@@ -19,8 +19,8 @@ from discovery_learning import Learning
 
 from penstock._check.check import check
 from penstock._check.packets import list_packets
-from penstock._controllers.native import Controller
-from penstock._engine.building import Built
+from penstock._controllers.controller import Controller
+from penstock._engine.building import Built, build
 from penstock._scenario.scenario import Scenario
 from penstock._symbolic.classes import PacketClass
 from penstock._world.hosts import CuriousHost, Host
@@ -44,7 +44,7 @@ def classes(built: Built, host: str, world: World | None = None) -> tuple[Packet
 
 
 def test_a_class_for_each_way_through_the_handler() -> None:
-    found = classes(scenario(PortKnocking()).build(), "h1")
+    found = classes(build(scenario(PortKnocking())), "h1")
     outcomes = [tuple(decision.outcome for decision in known.path.decisions) for known in found]
     assert sorted(outcomes) == [(False,), (True, False), (True, True)]
     (served,) = (known for known in found if known.path.decisions[-1].outcome)
@@ -53,7 +53,7 @@ def test_a_class_for_each_way_through_the_handler() -> None:
 
 
 def test_an_example_is_from_the_host_itself_and_its_addresses_belong_together() -> None:
-    for known in classes(scenario(Learning(), "single,3").build(), "h2"):
+    for known in classes(build(scenario(Learning(), "single,3")), "h2"):
         packet = parse(known.data)
         assert packet.src == 2
         ip = packet.find(IPv4)
@@ -62,7 +62,7 @@ def test_an_example_is_from_the_host_itself_and_its_addresses_belong_together() 
 
 
 def test_what_a_rule_handles_is_no_longer_sent() -> None:
-    built = scenario(Learning(), hosts={"h1": {"repeats": False}}).build()
+    built = build(scenario(Learning(), hosts={"h1": {"repeats": False}}))
     world = World(built.network)
     world.restore(built.start)
     before = {parse(known.data).dst for known in classes(built, "h1", world)}
@@ -79,7 +79,7 @@ def test_what_a_rule_handles_is_no_longer_sent() -> None:
 
 
 def test_a_class_that_reaches_the_controller_in_part_gets_an_example_that_does() -> None:
-    found = classes(scenario(Gate()).build(), "h1")
+    found = classes(build(scenario(Gate())), "h1")
     low = [known for known in found if known.path.decisions[-1].outcome and len(known.path.decisions) == 2]
     assert len(low) == 1
     assert ":80" not in describe(low[0].data)
@@ -87,21 +87,21 @@ def test_a_class_that_reaches_the_controller_in_part_gets_an_example_that_does()
 
 
 def test_a_packet_that_reaches_the_controller_further_on_is_found_too() -> None:
-    found = classes(scenario(TwoHops(), "linear,2").build(), "h1")
+    found = classes(build(scenario(TwoHops(), "linear,2")), "h1")
     assert {known.arrival.switch for known in found} == {"s2"}
     assert {known.path.decisions[0].outcome for known in found} == {True, False}
 
 
 def test_hosts_send_by_themselves_only_if_nobody_says_what_traffic_there_is() -> None:
-    quiet = scenario(Learning(), hosts={"h1": {"kind": "ping", "to": "h2"}}).build()
+    quiet = build(scenario(Learning(), hosts={"h1": {"kind": "ping", "to": "h2"}}))
     assert not any(isinstance(made, CuriousHost) for made in quiet.network.components)
     assert quiet.discovery is None
-    curious = scenario(Learning()).build()
+    curious = build(scenario(Learning()))
     assert sum(isinstance(made, CuriousHost) for made in curious.network.components) == 2
 
 
 def test_the_sequence_is_bounded_and_a_burst_waits_for_an_answer() -> None:
-    built = scenario(Learning(), hosts={"h1": {"count": 2}, "h2": {"count": 0}}).build()
+    built = build(scenario(Learning(), hosts={"h1": {"count": 2}, "h2": {"count": 0}}))
     world = World(built.network)
     world.restore(built.start)
     assert any(str(step).startswith("h1 send") for step in world.enabled())
@@ -143,7 +143,7 @@ def test_hosts_that_nothing_tells_apart_take_turns_once() -> None:
 
 def test_a_host_that_is_named_in_the_controller_is_like_no_other() -> None:
     said = {"symmetry": True}
-    built = scenario(PortKnocking(), "single,8", properties=["NoForwardingLoops"], symbolic=said).build()
+    built = build(scenario(PortKnocking(), "single,8", properties=["NoForwardingLoops"], symbolic=said))
     assert built.discovery is not None and built.discovery.symmetry is not None
     # Its module has the numbers 1, 4, 9 and others, and 0x0a000002, the address of h2.
     names = [[made.name for made in group] for group in built.discovery.symmetry.groups]
@@ -153,7 +153,7 @@ def test_a_host_that_is_named_in_the_controller_is_like_no_other() -> None:
 def test_statistics_are_heard_in_every_way_that_makes_a_difference() -> None:
     told = scenario(Counting(), hosts={"h1": {"count": 0}, "h2": {"count": 0}})
     told = replace(told, symbolic={"messages": ["statistics"]})
-    built = told.build()
+    built = build(told)
     world = World(built.network)
     world.restore(built.start)
     heard = [str(step) for step in world.enabled()]
@@ -168,7 +168,7 @@ def test_statistics_are_heard_in_every_way_that_makes_a_difference() -> None:
 
 def test_an_unknown_kind_of_message_is_refused() -> None:
     with pytest.raises(PenstockError, match=r'"statistics", "port-status" or "flow-removed"'):
-        scenario(Learning(), symbolic={"messages": ["weather"]}).build()
+        build(scenario(Learning(), symbolic={"messages": ["weather"]}))
 
 
 def test_packets_are_listed_for_scenarios_with_given_traffic_too() -> None:
@@ -204,7 +204,7 @@ def test_a_search_with_packets_that_were_not_all_found_is_not_exhaustive() -> No
 
 def test_a_host_that_does_not_exist_is_refused_though_it_has_no_kind() -> None:
     with pytest.raises(PenstockError, match="h9"):
-        scenario(Learning(), hosts={"h9": {"count": 1}}).build()
+        build(scenario(Learning(), hosts={"h9": {"count": 1}}))
 
 
 @pytest.mark.parametrize(
@@ -212,4 +212,4 @@ def test_a_host_that_does_not_exist_is_refused_though_it_has_no_kind() -> None:
 )
 def test_options_of_a_wrong_type_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(PenstockError, match=next(iter(option))):
-        scenario(Learning(), hosts={"h1": {"kind": "curious", **option}}).build()
+        build(scenario(Learning(), hosts={"h1": {"kind": "curious", **option}}))

@@ -136,7 +136,7 @@ def test_what_an_assignment_changes_is_evaluated_once() -> None:
 
 
 def test_a_function_that_remembers_its_results_is_asked_for_which() -> None:
-    from penstock._controllers.visible import lru_cache
+    from penstock._concolic.visible import lru_cache
 
     source = """
     made = []

@@ -13,6 +13,7 @@ import proactive_programs
 from tests.soundness.programs import Program
 
 from penstock._engine.building import Built
+from penstock._engine.building import build as built_from
 from penstock._properties.packets import Hosts
 from penstock._scenario.scenario import scenario_of
 from penstock._symbolic.table_classes import TableClass
@@ -26,7 +27,7 @@ WITHOUT_CHOICE = [each for each in PROGRAMS if "select" not in each.name and "ri
 def build(program: Program, folder: Path) -> Built:
     for name, text in program.files.items():
         (folder / name).write_text(text)
-    return scenario_of(dict(program.scenario), folder).build()
+    return built_from(scenario_of(dict(program.scenario), folder))
 
 
 def classes_of(built: Built) -> list[tuple[CuriousHost, TableClass]]:

@@ -1,6 +1,6 @@
 """Programs that go the same way for all packets at first, and remember something that decides later."""
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import BarrierReply, BarrierRequest, OpenFlowMessage, PacketIn
 from penstock.packet import TCP, IPv4, parse

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from penstock._controllers.native import FLOOD, Controller, NativeController
+from penstock._controllers.controller import FLOOD, Controller
+from penstock._controllers.native import NativeController
 from penstock._engine.building import joined
 from penstock._properties.base import Property
 from penstock._verify.invariants import NeverDropped, NeverReceives, NoLoops

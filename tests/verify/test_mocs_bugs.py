@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.mocs import BUILDERS
 
-from penstock._verify.options import Method
+from penstock._scenario.verify_options import Method
 from penstock._verify.verification import Verification, verify
 
 BUGS = ("message-reordering", "wrong-nesting", "hasty-update")

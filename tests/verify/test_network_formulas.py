@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock._replay import replay
 from penstock._scenario.scenario import Scenario
+from penstock._scenario.verify_options import VerifyOptions
 from penstock._verify import verification
 from penstock._verify.formulas import read
-from penstock._verify.options import VerifyOptions
 from penstock._verify.proof import Proof, Proving, prove
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match

@@ -14,7 +14,7 @@ from penstock._verdict.verdict import Result
 from penstock._verify.proof import Proof, prove
 
 COUNTING = """
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import NO_MAX_LEN, PortNo
 

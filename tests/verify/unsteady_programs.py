@@ -1,6 +1,6 @@
 """Programs whose switches do more than match and forward, and that hear more than requests."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import ApplyActions, GotoTable, Group, Output, SetField
 from penstock.openflow.fields import ETH_IPV4, ETH_MPLS, IP_TCP
 from penstock.openflow.match import Match

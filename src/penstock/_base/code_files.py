@@ -24,6 +24,8 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, Final
 
+from penstock._base import ryu_names
+
 _FILE: Final = re.compile(r"(.*?\.py)(?::|\Z)", re.DOTALL)
 """A text that is a file's name, or that and the name of something in it."""
 _WORD: Final = re.compile(r"(?<![^\s:=,;'\"])[^\s:=,;'\"]+\.py(?![\w.])")
@@ -257,14 +259,12 @@ def _in_folder(name: str, folder: Path) -> Iterator[Path]:
 
 def _module_files(name: str) -> Iterator[Path]:
     """Yield the file of a module that is named and those of its packages; nothing is imported."""
-    from penstock._controllers.osken import ryu
-
     where = [*sys.path, str(Path.cwd())]
-    if not ryu.is_ryu(name):
+    if not ryu_names.is_ryu(name):
         yield from _located(name, where)
         return
-    own = list(_located(name, [str(folder.parent) for folder in ryu.source_folders()]))
-    yield from own or _located(ryu.OS_KEN + name[len(ryu.RYU) :], where)
+    own = list(_located(name, [str(folder.parent) for folder in ryu_names.source_folders()]))
+    yield from own or _located(ryu_names.OS_KEN + name[len(ryu_names.RYU) :], where)
 
 
 def _located(name: str, where: list[str]) -> Iterator[Path]:
@@ -279,9 +279,7 @@ def _located(name: str, where: list[str]) -> Iterator[Path]:
 
 def _is_installed(path: Path) -> bool:
     """Tell whether a file is a library's, Python's or Ryu's, which is not followed further."""
-    from penstock._controllers.osken import ryu
-
-    libraries = (Path(sysconfig.get_path("stdlib")), *ryu.source_folders())
+    libraries = (Path(sysconfig.get_path("stdlib")), *ryu_names.source_folders())
     return not {"site-packages", "dist-packages"}.isdisjoint(path.parts) or any(
         path.is_relative_to(folder.resolve()) for folder in libraries
     )

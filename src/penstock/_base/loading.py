@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -66,8 +66,6 @@ def load_file(path: Path, what: str) -> ModuleType:
 @contextmanager
 def loading_anew() -> Iterator[None]:
     """Have files run again that were run before, inside this block, and the modules beside them."""
-    from penstock._concolic.code.in_place import with_neighbours
-
     files = [module for module in sys.modules.values() if is_user_file(module)]
     own = {module.__name__: module for module in with_neighbours(files)}
     before = {name: sys.modules.pop(name) for name in own if name in sys.modules}
@@ -79,6 +77,24 @@ def loading_anew() -> Iterator[None]:
             if is_user_file(sys.modules[name]) or name in before:
                 del sys.modules[name]
         sys.modules.update(before)
+
+
+def with_neighbours(modules: Iterable[ModuleType]) -> list[ModuleType]:
+    """Return modules with all those from the same folders that they use, directly or not."""
+    found = list(dict.fromkeys(modules))
+    folders = {_folder_of(module) for module in found}
+    for module in found:
+        for value in list(vars(module).values()):
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            used = sys.modules.get(name) if isinstance(name, str) else None
+            if used is not None and used not in found and _folder_of(used) in folders - {None}:
+                found.append(used)
+    return found
+
+
+def _folder_of(module: ModuleType) -> Path | None:
+    file = file_of(module)
+    return file.resolve().parent if file else None
 
 
 def file_of(module: ModuleType) -> Path | None:

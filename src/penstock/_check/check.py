@@ -19,9 +19,10 @@ from penstock._controllers import origins, watched
 from penstock._controllers.surface import MoreState
 from penstock._engine import fresh_program
 from penstock._engine.assumptions import assumptions_of_search
-from penstock._engine.building import Built, begun, joined
+from penstock._engine.building import Built, begun, build, joined, plan
 from penstock._engine.coverage import KEY as COVERAGE
 from penstock._engine.coverage import covered_name, search_coverage
+from penstock._engine.finding import Finding
 from penstock._engine.next_steps import Ran, Suggestion, next_steps
 from penstock._explain.explaining import MOST_SECONDS, explain, explain_joining
 from penstock._explore.breadth_first import breadth_first
@@ -45,8 +46,8 @@ from penstock._explore.strategies.plan import Plan
 from penstock._explore.strategies.random_walks import RandomWalks
 from penstock._properties.base import PropertyFault
 from penstock._properties.watch import Watch
-from penstock._scenario.scenario import Limits, Scenario
-from penstock._story.explanation import UNEXPLAINED, Explanation
+from penstock._scenario.scenario import Scenario
+from penstock._scenario.search_options import Limits
 from penstock._trace.trace import TraceFolder, verdict_of
 from penstock._verdict import stopping
 from penstock._verdict.reservation import Reservation
@@ -58,18 +59,6 @@ from penstock._world.switch.pipeline import CHOSEN, SPREAD
 from penstock._world.transition import Record
 from penstock._world.world import World, states_of
 from penstock.errors import PenstockError
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A violation, replayed: the run that shows it, and where it was written."""
-
-    property: str
-    message: str
-    records: tuple[Record, ...]
-    confirmed: bool
-    trace: Path | None = None
-    explanation: Explanation = UNEXPLAINED
 
 
 @dataclass(slots=True)
@@ -115,7 +104,7 @@ def check(
 
     What is found is replayed, and then explained unless that is not wanted.
     """
-    return _searched(scenario, scenario.plan(), output, progress, found, explained=explained)
+    return _searched(scenario, plan(scenario), output, progress, found, explained=explained)
 
 
 def walk(
@@ -129,7 +118,7 @@ def walk(
     found: Found | None = None,
 ) -> Report:
     """Walk at random through a scenario; its strategies bound and narrow that, but do not order it."""
-    others = (each for each in scenario.plan().strategies if not isinstance(each, Ordering))
+    others = (each for each in plan(scenario).strategies if not isinstance(each, Ordering))
     walking = Plan((*others, RandomWalks(seed, walks, longest)))
     how = {"seed": seed, "walks": walks or 0, "longest": longest}
     return _searched(scenario, walking, output, progress, found, walk=how, seed=seed)
@@ -152,7 +141,7 @@ def _searched(
         limits = replace(limits, compact=False)
     scenario = _bounded(scenario, plan)
     traces = TraceFolder(output)
-    built = scenario.build()
+    built = build(scenario)
     way = _Way(plan, limits, progress, found, walk, until=until, explained=explained)
     try:
         for times in count(1):
@@ -366,7 +355,7 @@ def _bounded(scenario: Scenario, plan: Plan) -> Scenario:
     """Return a scenario with what its strategies say of how much hosts send."""
     if plan.bounding is None:
         return scenario
-    return replace(scenario, hosts=plan.bounding.bounded(scenario.hosts, scenario.build().network))
+    return replace(scenario, hosts=plan.bounding.bounded(scenario.hosts, build(scenario).network))
 
 
 def _broken_while_joining(scenario: Scenario, built: Built, traces: TraceFolder) -> Report:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock._check.packet_listing import HostClasses, classes_of
+from penstock._engine.building import build
 from penstock._scenario.scenario import Scenario
 from penstock._symbolic.discovery import Discovery
 from penstock._trace.trace import read_trace
@@ -22,7 +23,7 @@ def list_packets(
         raise PenstockError("--steps counts the steps of a trace: name it with --after.")
     # All of them are to be listed, also those that only another name makes different.
     listed = replace(scenario, symbolic={**scenario.symbolic, "symmetry": False})
-    built = listed.build(asked=True)
+    built = build(listed, asked=True)
     assert built.discovery is not None
     hosts = [made.name for made in built.network.components if isinstance(made, Host)]
     if host is not None and host not in hosts:

@@ -13,10 +13,10 @@ from typing import Final
 
 import click
 
-from penstock import __version__
 from penstock._base.checkout import checkout
 from penstock._base.clean_text import json_text
 from penstock._base.terminal import say_lines
+from penstock._base.version import VERSION
 from penstock._doctor.getting import how_to_get
 from penstock._doctor.parts import PARTS, Need, Part
 from penstock._doctor.probing import Probe, probe_all
@@ -54,7 +54,7 @@ def _is_ready(probes: Sequence[Probe]) -> bool:
 
 
 def _lines(probes: Sequence[Probe]) -> Iterator[str]:
-    yield f"Penstock {__version__} on Python {python_version()}, {sys.executable}"
+    yield f"Penstock {VERSION} on Python {python_version()}, {sys.executable}"
     for need, title in _TITLES.items():
         chosen = [probe for probe in probes if probe.part.need == need]
         if chosen:
@@ -86,7 +86,7 @@ def _as_json(probes: Sequence[Probe]) -> str:
     return json_text(
         {
             "ready": _is_ready(probes),
-            "penstock": __version__,
+            "penstock": VERSION,
             "python": python_version(),
             "executable": sys.executable,
             "checkout": None if root is None else str(root),

@@ -16,10 +16,10 @@ from typing import Any, Final, TextIO
 
 import click
 
-from penstock import __version__
 from penstock._base.files import staying
 from penstock._base.suggesting import hint
 from penstock._base.terminal import complain, say_lines
+from penstock._base.version import VERSION
 from penstock.errors import PenstockError, TraceCutShort, UserCodeRaised
 
 STOPPED: Final = 3
@@ -142,7 +142,7 @@ def _say(sentence: str) -> None:
 @click.group(
     cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.version_option(__version__, prog_name="penstock")
+@click.version_option(VERSION, prog_name="penstock")
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Find, prove, shrink and explain bugs in SDN controllers."""

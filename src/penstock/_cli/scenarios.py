@@ -11,8 +11,9 @@ import click
 
 from penstock._api_around import scenario_at
 from penstock._base.suggesting import hint
-from penstock._explore.reductions import NONE, REDUCTIONS
+from penstock._engine.building import plan
 from penstock._scenario.scenario import Scenario
+from penstock._scenario.search_options import NONE, REDUCTIONS
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def scenario_from(path: Path, **options: Any) -> Scenario:
     """Return the scenario of a file or a module, with what the command line says."""
     chosen = _changed(scenario_at(path), **options)
     # Commands that do not search refuse what no search could go by, too.
-    chosen.plan()
+    plan(chosen)
     return chosen
 
 

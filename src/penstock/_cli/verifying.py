@@ -26,9 +26,9 @@ from penstock._cli.scenarios import (
 )
 from penstock._engine.conclusion import conclusion_of
 from penstock._engine.next_steps import advice
+from penstock._scenario.verify_options import Method, VerifyOptions
 from penstock._story.story import tell
 from penstock._verdict.verdict import Result
-from penstock._verify.options import Method, VerifyOptions
 from penstock._verify.proof import Proof, Refutation
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from penstock import Scenario, load_scenario
-from penstock._controllers.osken import ryu
+from penstock._base import ryu_names
+from penstock._scenario.scenario import Scenario, load_scenario
 
 FOLDER: Final = Path(__file__).parent
 OWN_APP: Final = "learning_switch.py"
@@ -21,7 +21,7 @@ RYU_APP: Final = "ryu.app.simple_switch_13"
 def demo_app() -> str:
     """Return the learning switch to check: Ryu's if it is here, else our own."""
     module = Path("app", "simple_switch_13.py")
-    return RYU_APP if any((folder / module).is_file() for folder in ryu.source_folders()) else OWN_APP
+    return RYU_APP if any((folder / module).is_file() for folder in ryu_names.source_folders()) else OWN_APP
 
 
 def demo_scenario(name: str, app: str = OWN_APP) -> Scenario:

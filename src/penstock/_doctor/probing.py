@@ -14,9 +14,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal, assert_never
 
-from penstock import __version__
+from penstock._base import ryu_names
 from penstock._base.checkout import cache_folder
-from penstock._controllers.osken import ryu
+from penstock._base.version import VERSION
 from penstock._doctor.parts import FaucetEnvironment, Package, Part, Program, RyuSources, find_program
 from penstock._doctor.requirements import is_too_old, requirements
 
@@ -74,7 +74,7 @@ def _probe_package(part: Part, package: Package) -> Probe:
     except metadata.PackageNotFoundError:
         if name != "penstock":
             return Probe(part, "missing")
-        version = __version__  # run from its sources
+        version = VERSION  # run from its sources
     oldest = requirements().get(name)
     if oldest is not None and oldest.oldest and is_too_old(version, oldest.oldest):
         return Probe(part, "broken", version, reason=f"version {version} is too old: Penstock needs {oldest}")
@@ -91,7 +91,7 @@ def _probe_program(part: Part, program: Program) -> Probe:
 
 
 def _probe_ryu(part: Part) -> Probe:
-    for folder in ryu.source_folders():
+    for folder in ryu_names.source_folders():
         if not (folder / "app").is_dir():
             return Probe(part, "broken", reason=f"{folder} has no folder app in it: remove it")
         return Probe(part, "working", place=str(folder))

@@ -7,20 +7,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast
+from typing import Annotated, Any, ClassVar, Final, cast
 
 from penstock._base.loading import load_object
 from penstock._base.tables import Table, made_from
 from penstock._base.typed import Checked, From, Place, Such, fit, shown
 from penstock._controllers import origins, watched
-from penstock._controllers.native import Controller, NativeController, load_native
+from penstock._controllers.controller import Controller
+from penstock._controllers.native import NativeController, load_native
 from penstock._controllers.reactions import Answering
 from penstock._controllers.watched import Rolls
+from penstock._explore.strategies.plan import Plan, plan_of
 from penstock._properties.base import Property
 from penstock._properties.functions import FunctionProperty
 from penstock._properties.registry import property_named
 from penstock._properties.watch import Watch
-from penstock._symbolic.discovery import Discovery, SymbolicOptions
+from penstock._scenario.scenario import Scenario
+from penstock._scenario.symbolic_options import SymbolicOptions
+from penstock._symbolic.discovery import Discovery
 from penstock._symbolic.hearing import Controlling, Hearing
 from penstock._trace.scene import Scene, scene_of
 from penstock._world.assembly import build_network
@@ -35,9 +39,6 @@ from penstock._world.transition import ACT, Record, Transition
 from penstock._world.world import World, states_of
 from penstock.errors import PenstockError
 from penstock.openflow.messages import V13, VERSIONS
-
-if TYPE_CHECKING:
-    from penstock._scenario.scenario import Scenario
 
 TIMERS: Final = 2
 """How often timers may go off, or time may pass, in a run of a search, unless the scenario says."""
@@ -319,6 +320,19 @@ class Building:
         """Return an app's name, with the path of a file made whole."""
         file, colon, name = app.partition(":")
         return f"{self._scenario.folder / file}{colon}{name}" if file.endswith(".py") else app
+
+
+def build(scenario: Scenario, *, asked: bool = False) -> Built:
+    """Put the network of a scenario together and bring it to where the search starts.
+
+    With `asked`, the controller will be asked what it would do, whatever the hosts are.
+    """
+    return scenario.fitted(Building(scenario, asked=asked).built)
+
+
+def plan(scenario: Scenario) -> Plan:
+    """Return the strategies of a scenario's search."""
+    return plan_of(scenario.limits().strategies, scenario.folder)
 
 
 def spoken_by(controller: Component) -> int:

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from penstock._engine.conclusion import conclusion_of
 from penstock._explore.search import Outcome
 from penstock._properties.base import Property, never_exercised
 from penstock._verdict.verdict import Result, Verdict, sentence
 from penstock._world.faults import Faults
-
-if TYPE_CHECKING:
-    from penstock._verify.proof import Proof
 
 KEY: Final = "coverage"
 _MOST: Final = 1_000
@@ -47,7 +44,7 @@ def search_coverage(
     if faults is not None:
         left_out += _never_happens(faults)
     return {
-        **_came_to(verdict),
+        **came_to(verdict),
         "states": outcome.states,
         "transitions": outcome.transitions,
         "depth": outcome.depth,
@@ -65,7 +62,7 @@ def _judged(watcher: Property, exercised: Mapping[str, int]) -> dict[str, Any]:
     return {"name": watcher.name, "exercised": bool(times), "why": why}
 
 
-def _came_to(verdict: Verdict) -> dict[str, Any]:
+def came_to(verdict: Verdict) -> dict[str, Any]:
     """Return the verdict, as plain data."""
     return {**conclusion_of(verdict).as_json()}
 
@@ -86,30 +83,6 @@ def _never_happens(faults: Faults) -> Iterable[str]:
     ]
     if none:
         yield f"The scenario lets none of these happen: {', '.join(none)}."
-
-
-def proof_coverage(proof: Proof) -> dict[str, Any]:
-    """Return what a proof covered, as plain data."""
-    untested = [remark for remark in proof.remarks if "never put to the test" in remark]
-    return {
-        **_came_to(proof.verdict),
-        "states": proof.states,
-        "transitions": proof.transitions,
-        "strategies": [f"{count} classes of packets from {host}" for host, count in proof.classes.items()],
-        "reductions": list(proof.reasons),
-        "properties": [_decided(name, how, untested) for name, how in proof.methods.items()],
-        "not_covered": [
-            *proof.bounds,
-            *(remark for remark in proof.remarks if remark not in untested),
-            *(f"Taken for granted: {each}" for each in proof.assumptions),
-        ],
-        "next_steps": list(map(str, proof.next_steps)),
-    }
-
-
-def _decided(name: str, how: str, untested: Iterable[str]) -> dict[str, Any]:
-    warning = next((each for each in untested if each.startswith(f"{name} was never put")), None)
-    return {"name": name, "exercised": warning is None, "why": warning or how}
 
 
 # Reading.

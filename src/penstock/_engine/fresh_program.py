@@ -19,7 +19,7 @@ from typing import Final
 
 from penstock._base.loading import loading_anew
 from penstock._controllers import watched
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._engine.building import Building, Built
 from penstock._explore.reexecution import Remembered
 from penstock._scenario.scenario import Scenario

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from penstock._base.tables import toml_of
+from penstock._engine.building import plan
 from penstock._explore.strategies.base import Narrowing, Ordering
 from penstock._scenario.scenario import Scenario
 from penstock._verdict.stopping import Bound, Why
@@ -133,7 +134,7 @@ class Ran:
     @property
     def names(self) -> list[str]:
         """The names of the strategies in use."""
-        return [each.name for each in self.scenario.plan().strategies]
+        return [each.name for each in plan(self.scenario).strategies]
 
 
 def next_steps(ran: Ran, bounds: Sequence[str]) -> tuple[Suggestion, ...]:
@@ -166,7 +167,7 @@ def _searched_too_little(ran: Ran, bound: Bound) -> Iterator[Suggestion]:
     if ran.engine == "walk":
         yield from _walked_too_little(ran, bound)
         return
-    strategies = ran.scenario.plan().strategies
+    strategies = plan(ran.scenario).strategies
     if not any(isinstance(each, Ordering) for each in strategies):
         yield _search(ran, "strategies", [*_spelt(ran), "races"], "orders in which messages race come first")
     if bound.why is Why.MEMORY and not ran.scenario.limits().compact:
@@ -219,7 +220,7 @@ def _too_shallow(ran: Ran, bound: Bound) -> Iterator[Suggestion]:
     deeper = int(bound.amount or ran.depth or 1) * 2
     yield _search(ran, "depth", deeper, "twice as deep")
     if ran.engine == "check" and not any(
-        isinstance(each, Ordering) for each in ran.scenario.plan().strategies
+        isinstance(each, Ordering) for each in plan(ran.scenario).strategies
     ):
         yield _search(ran, "strategies", [*_spelt(ran), "races"], "orders in which messages race come first")
 
@@ -235,7 +236,7 @@ def _narrowed(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     yield Suggestion(
         "check", (("search", "strategies", ["races"]),), "in place of those strategies: it leaves nothing out"
     )
-    bounding = ran.scenario.plan().bounding
+    bounding = plan(ran.scenario).bounding
     if bounding is not None:
         more = f"pkt-seq:count={bounding.count + 1}"
         yield _search(ran, "strategies", [more], "each host may send one packet more")

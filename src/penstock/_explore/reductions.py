@@ -30,12 +30,10 @@ from penstock._explore.foresight import Foresight
 from penstock._explore.quiet import Quiet
 from penstock._explore.search import Key, Successors
 from penstock._explore.strategies.guide import Guide
+from penstock._scenario.search_options import NONE, REDUCTIONS
 
-REDUCTIONS: Final = ("sleep", "ample", "footprints")
 ALWAYS: Final = "sleep"
 """The reduction that is there without being named."""
-NONE: Final = "none"
-"""What is named, alone, to have no reduction at all."""
 
 
 def in_effect(names: Collection[str]) -> frozenset[str]:

@@ -19,14 +19,15 @@ from penstock._base.tables import made_from
 from penstock._controllers.native import NativeController
 from penstock._controllers.reactions import Answering
 from penstock._engine.building import Building, spoken_by
-from penstock._fuzz.options import ALSO_INVARIANT, Command, FuzzOptions, command_of
 from penstock._fuzz.profiles import rates_of
 from penstock._fuzz.remembering import RememberingController
 from penstock._fuzz.traffic import Station, Talker
 from penstock._properties.base import Property
 from penstock._properties.registry import PROPERTIES
+from penstock._scenario.fuzz_options import ALSO_INVARIANT, Command, FuzzOptions, command_of
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
-from penstock._symbolic.discovery import Discovery, SymbolicOptions
+from penstock._scenario.symbolic_options import SymbolicOptions
+from penstock._symbolic.discovery import Discovery
 from penstock._trace.scene import Scene, scene_of
 from penstock._world.assembly import build_network
 from penstock._world.component import Component, Endpoint

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock._base.clean_text import visible
-from penstock.errors import PenstockError
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _CHAINED: Final = ("During handling of the above exception", "The above exception was the direct cause")
@@ -265,18 +264,6 @@ def statement_of(text: str) -> str:
     found = _NUMBERS.sub("…", _QUOTED.sub("…", text))
     found = " ".join(_DOTS.sub("…", found).replace(":", " ").split())
     return found if len(found) <= _STATEMENT else f"{found[:_STATEMENT].rstrip()} …"
-
-
-def checked_pattern(pattern: str, where: str) -> str:
-    """Return a pattern of a scenario; one that looks like a regular expression is refused."""
-    if not pattern.strip(" *"):
-        raise PenstockError(f"{where} has a pattern without any text in it: write the text to look for.")
-    if any(sign in pattern for sign in (".*", ".+", "\\")) or pattern[0] == "^" or pattern[-1] == "$":
-        raise PenstockError(
-            f"{pattern!r} in {where} looks like a regular expression: write a text, in which * stands for "
-            "any characters."
-        )
-    return pattern
 
 
 def _has_error_level(text: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from penstock._controllers import origins
-from penstock._engine.building import Built
+from penstock._engine.building import Built, build
 from penstock._engine.watched_world import MOST_STEPS_TO_REST, WatchedWorld
 from penstock._explain.explaining import explain
 from penstock._minimize.following import Following, Texts
@@ -34,7 +34,7 @@ class CheckReproducer:
     def __init__(self, script: Script, *, built: Built | None = None, wide: bool = False) -> None:
         self.script = script
         self.wide = wide
-        self._built = script.scenario.build() if built is None else built
+        self._built = build(script.scenario) if built is None else built
         self._texts = Texts()
 
     def with_script(self, script: Script) -> Self:

@@ -21,9 +21,9 @@ from threading import Lock
 from typing import Any, Final, Protocol
 
 from penstock._fuzz.building import build_setting
-from penstock._fuzz.options import HIGHEST_PORT
 from penstock._minimize.script import Script
 from penstock._minimize.worker import CALL_OFF, Answer, Task, hire
+from penstock._scenario.fuzz_options import HIGHEST_PORT
 from penstock.errors import PenstockError
 
 MOST_DEATHS: Final = 3

@@ -34,12 +34,12 @@ from typing import Final, Self
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.faketime import FakeClock
 from penstock._fuzz.building import Setting, build_setting
-from penstock._fuzz.options import Command, FuzzOptions
 from penstock._minimize.live_play import LivePlay, ReplayLiveStage, SilentLog, WrittenLog, begun
 from penstock._minimize.progress import Announce
 from penstock._minimize.reproducing import Attempt
 from penstock._minimize.script import Cue, Script, about
 from penstock._minimize.waiting import USUAL, Lessons, Pace, Waiting, lines_of
+from penstock._scenario.fuzz_options import Command, FuzzOptions
 from penstock._trace.trace import TraceWriter
 
 _LEAST_PATIENCE_MS: Final = 500

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock._base.code_files import digest_code
+from penstock._engine.building import build
 from penstock._fuzz.inputs import Input, Wait, input_of
 from penstock._minimize.equivalence import mask_values_of, masked, masked_log
 from penstock._scenario.scenario import Scenario
@@ -213,7 +214,7 @@ def script_of(
     else:
         verdict = trace.verdict
         violation = None if verdict is None else Violation(verdict.property, verdict.message)
-        script = searched(trace.lines, scenario, violation, scenario.build().network)
+        script = searched(trace.lines, scenario, violation, build(scenario).network)
     return replace(script, code=_code_digest(scenario))
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from penstock import __version__
+from penstock._base import version
 from penstock._base.clean_text import json_text, visible, visible_within
 from penstock._engine.conclusion import read_conclusion
 from penstock._engine.coverage import read_coverage
@@ -76,7 +76,7 @@ class Document:
         found: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
-            "penstock": __version__,
+            "penstock": version.VERSION,
             "title": placeless(self.title),
             "engine": self.engine,
             "source": visible(self.source),

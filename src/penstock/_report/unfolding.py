@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from penstock._engine.building import build
 from penstock._minimize.script import is_fuzzed
 from penstock._report.states import IN_FLIGHT, IN_ORDER, Describer, Lines, difference, in_order
 from penstock._rootcause.recording import Player, Recording, recording_again, recording_of
@@ -147,7 +148,7 @@ def _prepared(trace: Trace, base: Path, consent: Consent | None) -> tuple[World,
         model = lifted_again(trace, base, consent).model
         network, start = model.network, model.start
     else:
-        built = runnable(trace, base, consent).build()
+        built = build(runnable(trace, base, consent))
         network, start = built.network, built.start
     world = World(network)
     world.restore(start)

@@ -18,11 +18,11 @@ from penstock._base.users_code import nothing_runs
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._engine.building import Building
 from penstock._fuzz.building import FuzzBuilding
-from penstock._fuzz.options import Command, command_of
 from penstock._minimize.script import is_fuzzed
 from penstock._properties.base import Property
+from penstock._scenario.fuzz_options import Command, command_of
 from penstock._scenario.scenario import Scenario, scenario_of
-from penstock._symbolic.discovery import SymbolicOptions
+from penstock._scenario.symbolic_options import SymbolicOptions
 from penstock._trace.scene import Scene, read_scene
 from penstock._trace.trace import JOINING, Trace
 from penstock._world.component import Component, Port, Step

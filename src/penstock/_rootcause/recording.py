@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock._controllers.held import Ledger
+from penstock._engine.building import build
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.inputs import (
     ForgetEntry,
@@ -137,7 +138,7 @@ def _again(trace: Trace, base: Path, consent: Consent) -> tuple[Recording, Scene
         setting = build_setting(scenario)
         network, start, scene = setting.network, setting.network.initial(), setting.scene
     else:
-        built = scenario.build()
+        built = build(scenario)
         network, start, scene = built.network, built.start, built.scene
     reading = _Reading(trace, network)
     turns = tuple(reading.steps())

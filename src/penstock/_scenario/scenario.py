@@ -39,19 +39,16 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from penstock._base.files import absolute
-from penstock._base.suggesting import hint, meant_instead
+from penstock._base.suggesting import meant_instead
 from penstock._base.tables import Table, made_from, plain, refuse_unknown
-from penstock._base.typed import Checked, From, Place, Such, fit
+from penstock._base.typed import Checked, Place, Such, fit
 from penstock._base.users_code import explained
-from penstock._controllers.native import Controller
-from penstock._engine.building import Building, Built
-from penstock._explore.reductions import NONE, REDUCTIONS
-from penstock._explore.strategies.base import Strategy
-from penstock._explore.strategies.plan import Plan, plan_of
-from penstock._fuzz.options import FuzzOptions
+from penstock._controllers.controller import Controller
 from penstock._properties.base import Property
-from penstock._symbolic.discovery import SymbolicOptions
-from penstock._verify.options import VerifyOptions
+from penstock._scenario.fuzz_options import FuzzOptions
+from penstock._scenario.search_options import Limits
+from penstock._scenario.symbolic_options import SymbolicOptions
+from penstock._scenario.verify_options import VerifyOptions
 from penstock._world.component import Component
 from penstock._world.faults import Faults
 from penstock._world.hosts import HostMaker
@@ -70,42 +67,6 @@ DEFAULT_PROPERTIES: Final = (
     "ControllerHang",
 )
 """What is looked for where nobody says what: what can go wrong with any controller."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits(Checked):
-    """How a search goes about and where it stops."""
-
-    SECTION: ClassVar[str] = "[search]"
-
-    order: Literal["breadth-first", "depth-first"] = "breadth-first"
-    """Which state comes next: breadth-first finds the shortest story, depth-first needs less memory."""
-    start: Literal["joined", "cold"] = "joined"
-    """Begin once every switch has joined and the controller has set it up, or before that."""
-    states: Annotated[int, From(1)] | None = None
-    """Stop after this many states."""
-    depth: Annotated[int, From(1)] | None = None
-    """Go no deeper than this many steps."""
-    seconds: Annotated[float, From(0, above=True)] | None = None
-    """Stop after this time."""
-    memory_mb: Annotated[int, From(1)] | None = None
-    """Stop when the process takes this much memory, in millions of bytes."""
-    all_violations: bool = False
-    """Go on after a violation, in states that do not come after it."""
-    compact: bool = False
-    """Remember states by 64-bit fingerprints: less memory, and a known small probability of missing one."""
-    strategies: Sequence[str | Table | Strategy] = ()
-    """Names of strategies, or tables with a name and options (see `explore.strategies.plan`)."""
-    reductions: Sequence[str] = ()
-    """What there is beside sleep sets to search less without missing anything (see `explore.reductions`)."""
-
-    def __post_init__(self) -> None:
-        Checked.__post_init__(self)
-        for name in self.reductions:
-            if name not in (*REDUCTIONS, NONE):
-                raise PenstockError(f"There is no reduction {name!r}: {hint(name, (*REDUCTIONS, NONE))}")
-        if NONE in self.reductions and set(self.reductions) != {NONE}:
-            raise PenstockError(f"The reduction {NONE!r} goes with no other: leave it out, or the others.")
 
 
 _WAYS: Final = ("apps", "native", "cmd")
@@ -197,17 +158,6 @@ class Scenario(Checked):
     def limits(self) -> Limits:
         """Return how the search goes about."""
         return made_from(Limits, self.search, "search")
-
-    def plan(self) -> Plan:
-        """Return the strategies of the search."""
-        return plan_of(self.limits().strategies, self.folder)
-
-    def build(self, *, asked: bool = False) -> Built:
-        """Put the network together and bring it to where the search starts.
-
-        With `asked`, the controller will be asked what it would do, whatever the hosts are.
-        """
-        return self.fitted(Building(self, asked=asked).built)
 
     def fuzzing(self) -> FuzzOptions:
         """Return how a fuzzing run goes about."""

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Any, Final
 
-from penstock._base.typed import Checked, From
 from penstock._concolic.packets.coherence import plausible, wishes
 from penstock._concolic.packets.domain import Addresses, Sender
 from penstock._concolic.packets.frames import FrameSpace
@@ -36,10 +35,11 @@ from penstock._concolic.solving.solver import Solver
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import Term, evaluate, substitute
 from penstock._controllers.reactions import Answering, Given, Reaction
+from penstock._scenario.symbolic_options import SymbolicOptions
 from penstock._symbolic.classes import PacketClass
 from penstock._symbolic.faithfulness import departures
 from penstock._symbolic.forwarding.arrivals import Arrival, arrivals
-from penstock._symbolic.remembering import MOST_TIED, Origin, Remembering, Sequel
+from penstock._symbolic.remembering import Origin, Remembering, Sequel
 from penstock._symbolic.symmetry import Symmetry, alike
 from penstock._symbolic.table_packets import TablePackets
 from penstock._world.component import Endpoint
@@ -49,25 +49,6 @@ from penstock._world.network import Network
 from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch
 from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolicOptions(Checked):
-    """How far to go in looking for inputs that make a difference."""
-
-    SECTION: ClassVar[str] = "[symbolic]"
-
-    paths: Annotated[int, From(1)] = 500
-    """How many paths are tried through one handler in one state."""
-    seconds: Annotated[float, From(0, above=True)] | None = 30.0
-    """How long that may take."""
-    messages: tuple[Literal["statistics", "port-status", "flow-removed"], ...] = ()
-    """The kinds of messages besides packets whose contents are found too."""
-    ties: Annotated[int, From(1)] = MOST_TIED
-    """Over how many messages a value is followed that nothing but comparisons tie to an earlier one."""
-    symmetry: bool = False
-    """Hosts that nothing tells apart are not tried one by one: the scenario is then said to be symmetric."""
-
 
 MOST_ROUNDS: Final = 8
 """How often a search is repeated with packets that make a difference later."""

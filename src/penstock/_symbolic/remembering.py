@@ -47,17 +47,12 @@ from penstock._concolic.values.strings import SymStr
 from penstock._concolic.values.tables import Tabled
 from penstock._concolic.values.unknown import Tainted
 from penstock._controllers.reactions import Answering, Given
+from penstock._scenario.symbolic_options import MOST_TIED
 from penstock.openflow.messages import Error, FlowRemoved
 from penstock.openflow.stats import Flows, StatsReply
 
 MOST_LINKS: Final = 8_000
 """How many messages are handled again in all, one after the other in chains."""
-
-MOST_TIED: Final = 3
-"""How long a chain may be whose first message lives on by nothing but a condition.
-
-A counter that is compared with its last value ties every reading to the one before, without end.
-"""
 
 
 def cut_ties(most: int) -> str:

@@ -36,7 +36,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from penstock import __version__
+from penstock._base import version
 from penstock._base.code_files import digest_code
 from penstock._base.files import UnwritableError, absolute, make_folder, open_growing, write_whole
 from penstock._base.json_reading import LARGEST_NUMBER, LONGEST_LINE, parse_object, read_lines
@@ -315,7 +315,7 @@ def _header(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "penstock": __version__,
+        "penstock": version.VERSION,
         "scenario": scenario,
         "digest": digest_of(scenario),
         "folder": os.path.relpath(absolute(folder).resolve(), absolute(path).parent.resolve()),

@@ -15,21 +15,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from penstock._check.check import Finding
 from penstock._controllers import origins, watched
 from penstock._controllers.reactions import Answering
 from penstock._controllers.surface import MoreState
 from penstock._engine import fresh_program
-from penstock._engine.building import Built, begun
+from penstock._engine.building import Built, begun, build
 from penstock._engine.coverage import KEY as COVERAGE
-from penstock._engine.coverage import covered_name, proof_coverage
+from penstock._engine.coverage import came_to, covered_name
+from penstock._engine.finding import Finding
 from penstock._engine.next_steps import Ran, Suggestion, next_steps
 from penstock._explain.cause import cause_of
 from penstock._explain.past import Past
@@ -39,6 +39,7 @@ from penstock._properties.ambiguous import NoAmbiguousRules, switches_of
 from penstock._properties.base import Property, never_exercised
 from penstock._properties.watch import Watch
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
+from penstock._scenario.verify_options import VerifyOptions, options_of
 from penstock._trace.scene import Scene
 from penstock._trace.trace import TraceFolder, verdict_of
 from penstock._verdict.reservation import Reservation
@@ -55,7 +56,6 @@ from penstock._verify.lifting import Lifting, Model, Traffic, lift
 from penstock._verify.ltl.checking import Verdict as TemporalVerdict
 from penstock._verify.monitors import Monitor
 from penstock._verify.named_properties import NEARLY, known_of, named_property
-from penstock._verify.options import VerifyOptions, options_of
 from penstock._verify.order import all_programs
 from penstock._verify.overlapping import LEFT_OPEN, may_clash, rules_in
 from penstock._verify.packet_classes import PacketClasses
@@ -204,7 +204,7 @@ class Proving:
             search = {**self.scenario.search, "start": "joined"}
             # Faults play no part, and would never come to an end where packets never do.
             scenario = replace(self.scenario, properties=watched, search=search, faults={})
-            self._built = scenario.build(asked=True)
+            self._built = build(scenario, asked=True)
         return self._built
 
     def take_up(self, more: MoreState) -> None:
@@ -660,3 +660,27 @@ _ASSUMED = (
     "The controller does nothing by itself: its timers do not go off.",
     "The program does the same whenever it is given the same in the same state.",
 )
+
+
+def proof_coverage(proof: Proof) -> dict[str, Any]:
+    """Return what a proof covered, as plain data."""
+    untested = [remark for remark in proof.remarks if "never put to the test" in remark]
+    return {
+        **came_to(proof.verdict),
+        "states": proof.states,
+        "transitions": proof.transitions,
+        "strategies": [f"{count} classes of packets from {host}" for host, count in proof.classes.items()],
+        "reductions": list(proof.reasons),
+        "properties": [_decided(name, how, untested) for name, how in proof.methods.items()],
+        "not_covered": [
+            *proof.bounds,
+            *(remark for remark in proof.remarks if remark not in untested),
+            *(f"Taken for granted: {each}" for each in proof.assumptions),
+        ],
+        "next_steps": list(map(str, proof.next_steps)),
+    }
+
+
+def _decided(name: str, how: str, untested: Iterable[str]) -> dict[str, Any]:
+    warning = next((each for each in untested if each.startswith(f"{name} was never put")), None)
+    return {"name": name, "exercised": warning is None, "why": warning or how}

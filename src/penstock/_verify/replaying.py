@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from penstock._properties.watch import Watch
+from penstock._scenario.verify_options import VerifyOptions
 from penstock._trace.consent import Consent, runnable
 from penstock._trace.trace import Trace
 from penstock._verify.lifting import Model
-from penstock._verify.options import VerifyOptions
 from penstock._verify.proof import Proving
 from penstock._verify.temporal import breaks
 from penstock._world.frame import Frame

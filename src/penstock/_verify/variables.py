@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._controllers.snapshot import Snapshot
 
 _APPS: Final = frozenset({"OSKenApp", "RyuApp"})

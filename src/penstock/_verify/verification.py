@@ -24,6 +24,7 @@ from penstock._explore.interning import WIDTH
 from penstock._explore.search import Bounds, Outcome, Progress, Search, Stop, Violation
 from penstock._properties.base import Property
 from penstock._properties.watch import Watch
+from penstock._scenario.verify_options import Method
 from penstock._verdict.stopping import Bound, Why
 from penstock._verify.abstract_controller import CONTROL, SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
@@ -31,7 +32,6 @@ from penstock._verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, REPLY
 from penstock._verify.experience import Experience
 from penstock._verify.grounds import Checker
 from penstock._verify.lifting import Model
-from penstock._verify.options import Method
 from penstock._verify.order import is_order_sensitive
 from penstock._verify.reductions import Reduced, Reduction
 from penstock._world.transition import Transition

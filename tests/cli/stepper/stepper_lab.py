@@ -16,7 +16,7 @@ from penstock._scenario.scenario import load_scenario
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 CONTROLLERS = '''
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PortNo
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from penstock._base.clean_text import visible
 from penstock._check.check import check
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock._engine.conclusion import Conclusion
 from penstock._report.export.ci import NEVER_JUDGED, held_by, write_ci_files
 from penstock._report.export.junit import Results, write_junit

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from export_lab import EXAMPLES, exported, fuzzed, proved, rewritten, searched
 
-from penstock._controllers.osken.ryu import source_folders
+from penstock._base.ryu_names import source_folders
 from penstock._engine.conclusion import Conclusion
 from penstock._report.export import sarif
 from penstock._report.export.ci import write_ci_files

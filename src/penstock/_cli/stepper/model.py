@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from penstock._cli.stepper.breakpoints import Breakpoint, PropertyBreak
 from penstock._cli.stepper.choices import Choice, choices_of, in_order, is_misfortune
+from penstock._engine.building import build
 from penstock._minimize.script import is_fuzzed, trace_file
 from penstock._properties.watch import Watch
 from penstock._report.picture import Happening, broken_note
@@ -61,7 +62,7 @@ class Run:
     """A run of a scenario, steered by a person."""
 
     def __init__(self, scenario: Scenario) -> None:
-        built = scenario.build()
+        built = build(scenario)
         self.scenario = scenario
         self._scene = built.scene
         self.network = built.network

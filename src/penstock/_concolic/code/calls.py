@@ -57,7 +57,7 @@ from penstock._concolic.values.escapes import Unfollowed
 from penstock._concolic.values.integers import Followed, SymBool
 from penstock._concolic.values.parts import bears, concrete, holds
 from penstock._concolic.values.readers import has_reader
-from penstock._controllers.visible import CachedFunction
+from penstock._concolic.visible import CachedFunction
 
 _LIBRARIES: Final = (
     *(basics, formatting, structs, addresses, netaddr_objects, osken, patterns),

@@ -32,24 +32,6 @@ _OS_KEN_LIBRARIES: Final = (
 """The parts of os-ken that look at packets on behalf of an app."""
 
 
-def with_neighbours(modules: Iterable[ModuleType]) -> list[ModuleType]:
-    """Return modules with all those from the same folders that they use, directly or not."""
-    found = list(dict.fromkeys(modules))
-    folders = {_folder(module) for module in found}
-    for module in found:
-        for value in list(vars(module).values()):
-            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            used = sys.modules.get(name) if isinstance(name, str) else None
-            if used is not None and used not in found and _folder(used) in folders - {None}:
-                found.append(used)
-    return found
-
-
-def _folder(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return Path(file).resolve().parent if file else None
-
-
 def sources(modules: Iterable[ModuleType]) -> list[str]:
     """Return the source texts of modules, where they can be read."""
     return [text for module in modules if (text := _source(module))]

@@ -36,14 +36,15 @@ from threading import get_ident
 from types import ModuleType
 from typing import Any, Final, TextIO
 
+from penstock._concolic import surroundings
 from penstock._concolic.values.tables import GIVEN_ALL
+from penstock._concolic.visible import FUNCTOOLS, ITERTOOLS
 from penstock._controllers.c_contents import c_part
 from penstock._controllers.contents import Part
 from penstock._controllers.osken import threads
 from penstock._controllers.osken.dice import Dice
 from penstock._controllers.osken.hub import MICROSECONDS, Hub
 from penstock._controllers.outside import Settings, told_of, watching
-from penstock._controllers.visible import FUNCTOOLS, ITERTOOLS
 
 EPOCH: Final = 1_500_000_000
 """The time of day at virtual time 0, in seconds since 1970."""
@@ -441,6 +442,10 @@ def is_shown(stream: Any) -> bool:
     return isinstance(stream, Printed) or any(
         stream is each for each in (*streams, sys.__stdout__, sys.__stderr__)
     )
+
+
+surroundings.is_shown = is_shown
+surroundings.reaches_program = reaches_program
 
 
 def _goes_elsewhere(logger: logging.Logger, theirs: Container[logging.Handler]) -> bool:

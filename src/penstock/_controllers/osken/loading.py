@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from penstock._base import ryu_names
 from penstock._base.code_files import note_imports
 from penstock._base.loading import file_of
 from penstock._base.suggesting import hint
@@ -101,14 +102,14 @@ def load(names: Sequence[str]) -> Loaded:
         twice = next(name for name in names if names.count(name) > 1)
         raise PenstockError(f"The app {twice!r} is named twice: name each app once.")
     loaded = Loaded(folders=_folders(names))
-    roots = loaded.roots = list(ryu.source_folders())
+    roots = loaded.roots = list(ryu_names.source_folders())
     before = set(sys.modules)
     try:
         with standins.absent_libraries(), path(loaded.folders):
             _choose(loaded, names, roots)
     finally:
         own = [name for name in sys.modules if name not in before]
-        own = [name for name in own if ryu.is_ryu(name) or _is_inside(sys.modules[name], roots)]
+        own = [name for name in own if ryu_names.is_ryu(name) or _is_inside(sys.modules[name], roots)]
         # They are put back when the program takes charge.
         loaded.modules = {name: sys.modules.pop(name) for name in own}
         places = [Path(place) for place in (_split(name)[0] for name in names) if _is_file(place)]
@@ -231,7 +232,7 @@ def _app_class(name: str, roots: list[Path]) -> Any:
     place, chosen = _split(name)
     module = _from_file(place) if _is_file(place) else _from_module(place)
     file = getattr(module, "__file__", None)
-    if file and not module.__name__.startswith((ryu.OS_KEN, ryu.RYU)):
+    if file and not module.__name__.startswith((ryu_names.OS_KEN, ryu_names.RYU)):
         depth = module.__name__.count(".")
         path = Path(file).resolve()
         roots.append(path.parents[depth - 1] if depth else path.parent if _is_file(place) else path)
@@ -289,8 +290,8 @@ def _from_module(place: str) -> ModuleType:
             raise _import_failed(place, error) from error
     except BaseException as error:
         raise _import_failed(place, error) from error
-    if ryu.is_ryu(place) and not ryu.source_folders():
-        raise PenstockError(ryu.missing(place))
+    if ryu_names.is_ryu(place) and not ryu_names.source_folders():
+        raise PenstockError(ryu_names.missing(place))
     if Path(place).exists():
         raise _no_python(place)
     raise PenstockError(f"There is no module {place!r}: check its name, or name the app's file.")

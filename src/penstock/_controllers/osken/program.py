@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from penstock._base.users_code import explained
 from penstock._concolic.code.in_place import follow_program
 from penstock._concolic.run import unnoticed
+from penstock._concolic.visible import count_cache_hits
 from penstock._controllers import calls, origins
 from penstock._controllers.osken import determinism, framework, hub, sessions, stacks, watchdog
 from penstock._controllers.osken.determinism import Surroundings
@@ -32,7 +33,6 @@ from penstock._controllers.osken.threads import waits_for_ever
 from penstock._controllers.osken.waiting import count_tasks
 from penstock._controllers.snapshot import Heap, Snapshot
 from penstock._controllers.surface import Surface, Watched
-from penstock._controllers.visible import count_cache_hits
 from penstock.errors import PenstockError
 
 _SWITCHES: Final = 10_000

@@ -20,15 +20,11 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from penstock._base.checkout import cache_folder
-
-RYU: Final = "ryu"
-OS_KEN: Final = "os_ken"
-VERSION: Final = "4.34"
+from penstock._base import ryu_names
+from penstock._base.ryu_names import OS_KEN, RYU, VERSION, is_ryu
 
 _PACKAGES: Final = (RYU, f"{RYU}.app")
 _OWN_NAMES: Final = {
@@ -36,25 +32,6 @@ _OWN_NAMES: Final = {
     f"{OS_KEN}.exception": ("RyuException", "OSKenException"),
 }
 """What Ryu calls things that os-ken has renamed."""
-
-
-def source_folders() -> tuple[Path, ...]:
-    """Return the folders that hold parts of the package `ryu`, the best first."""
-    folders = [cache_folder() / f"ryu-{VERSION}" / RYU]
-    installed = PathFinder.find_spec(RYU)
-    if installed is not None:
-        folders += map(Path, installed.submodule_search_locations or ())
-    return tuple(folder for folder in folders if folder.is_dir())
-
-
-def missing(app: str) -> str:
-    """Return what to tell the user when an app needs Ryu's sources and they are not here."""
-    return f"{app} needs the sources of Ryu {VERSION}, not found here: run penstock fetch-ryu to fetch them."
-
-
-def is_ryu(name: str) -> bool:
-    """Tell whether a module is one of Ryu's."""
-    return name == RYU or name.startswith(f"{RYU}.")
 
 
 def os_ken_name(name: str) -> str:
@@ -90,7 +67,7 @@ class RyuFinder(MetaPathFinder):
         if original != fullname:
             return ModuleSpec(fullname, _Alias(original), is_package=True)
         parts = fullname.split(".")[1:]
-        for folder in source_folders():
+        for folder in ryu_names.source_folders():
             found = PathFinder.find_spec(fullname, [str(folder.joinpath(*parts[:-1]))])
             if found is not None:
                 return found

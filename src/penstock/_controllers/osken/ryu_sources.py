@@ -15,17 +15,18 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from penstock._base import ryu_names
 from penstock._base.checkout import cache_folder
 from penstock._base.files import UnwritableError, copy, make_folder, write_whole
-from penstock._controllers.osken import ryu, sdist_metadata
+from penstock._controllers.osken import sdist_metadata
 from penstock.errors import PenstockError
 
-_NAME: Final = f"{ryu.RYU}-{ryu.VERSION}"
+_NAME: Final = f"{ryu_names.RYU}-{ryu_names.VERSION}"
 
 
 def fetch() -> Path:
     """Return the folder with Ryu's sources, after they have been fetched if they are nowhere yet."""
-    for folder in ryu.source_folders():
+    for folder in ryu_names.source_folders():
         return folder
     cache = cache_folder()
     try:
@@ -36,11 +37,11 @@ def fetch() -> Path:
             unpacked.replace(cache / _NAME)
     except (OSError, UnwritableError) as error:
         # Another process may have been faster, with the same result.
-        if not ryu.source_folders():
+        if not ryu_names.source_folders():
             raise PenstockError(
                 f"Ryu's sources cannot be put into {cache}: {str(error).rstrip('.')}."
             ) from None
-    return ryu.source_folders()[0]
+    return ryu_names.source_folders()[0]
 
 
 def _download(work: Path) -> Path:
@@ -54,9 +55,17 @@ def _download(work: Path) -> Path:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download"]
     # The backend is found on PYTHONPATH only without the isolated environment that pip would make, and asked
     # only as PEP 517 has it: older versions of pip would run setup.py themselves.
-    how = ["--no-deps", "--no-binary", ryu.RYU, "--no-build-isolation", "--use-pep517", "--dest", str(work)]
+    how = [
+        "--no-deps",
+        "--no-binary",
+        ryu_names.RYU,
+        "--no-build-isolation",
+        "--use-pep517",
+        "--dest",
+        str(work),
+    ]
     done = subprocess.run(
-        [*pip, *how, f"{ryu.RYU}=={ryu.VERSION}"],
+        [*pip, *how, f"{ryu_names.RYU}=={ryu_names.VERSION}"],
         env={**os.environ, "PYTHONPATH": str(backend.parent)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -89,6 +98,6 @@ def _unpack(archive: Path, folder: Path) -> Path:
             tar.extractall(folder)
     except tarfile.TarError as error:
         raise PenstockError(f"{archive.name} is no archive ({error}): check pip's index.") from None
-    if not (folder / _NAME / ryu.RYU / "app").is_dir():
-        raise PenstockError(f"{archive.name} has no folder {_NAME}/{ryu.RYU}/app: check pip's index.")
+    if not (folder / _NAME / ryu_names.RYU / "app").is_dir():
+        raise PenstockError(f"{archive.name} has no folder {_NAME}/{ryu_names.RYU}/app: check pip's index.")
     return folder / _NAME

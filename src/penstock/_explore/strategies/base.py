@@ -12,25 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from penstock._base.typed import check_fields
 from penstock._explore.cells import Cells
 from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.guide import Guide, Pick
 from penstock._properties.base import Property
+from penstock._scenario.search_options import Strategy
 
-
-class Strategy:
-    """A way to search; what it is called in scenarios, and what it costs."""
-
-    name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        check_fields(self, f"the strategy {self.name}")
-
-    @property
-    def remark(self) -> str:
-        """What a search with this strategy may have missed, in a sentence; empty if nothing."""
-        return ""
+__all__ = ["Narrowing", "Onward", "Ordering", "Strategy"]
 
 
 class Narrowing(Strategy):

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from penstock import __version__
+from penstock._base.version import VERSION
 from penstock._minimize.script import is_fuzzed
 from penstock._report.export.violations import source_of
 from penstock._report.states import IN_FLIGHT
@@ -62,7 +62,7 @@ def write_itf(path: Path, file: TextIO, consent: Consent | None = None) -> str:
         "format": "ITF",
         "format-description": _DESCRIPTION,
         "source": source.file.name,
-        "description": f"Penstock {__version__}{_verdict(trace)}",
+        "description": f"Penstock {VERSION}{_verdict(trace)}",
         "varTypes": dict(TYPES),
     }
     file.write(f'{{"#meta": {json.dumps(meta)},\n"vars": {json.dumps(list(TYPES))},\n')

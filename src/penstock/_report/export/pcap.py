@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from penstock import __version__
 from penstock._base.clean_text import on_one_line
+from penstock._base.version import VERSION
 from penstock._report.export.conversation import Conversation, Station
 from penstock._report.export.pcapng import Capture
 from penstock._report.export.retaking import Retaking, Taken, retake
@@ -75,7 +75,7 @@ class _Capturing:
     def __init__(self, again: Retaking, file: BinaryIO) -> None:
         self._again = again
         self._version = again.version()
-        self._capture = Capture(file, f"OpenFlow and frames of {again.file.name}", f"Penstock {__version__}")
+        self._capture = Capture(file, f"OpenFlow and frames of {again.file.name}", f"Penstock {VERSION}")
         self._now = 0
         self._messages = self._frames = 0
         sessions = list(_sessions(again))

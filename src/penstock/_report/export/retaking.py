@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from penstock._engine.building import build
 from penstock._minimize.script import is_fuzzed, trace_file
 from penstock._rootcause.recording import recording_again, recording_of
 from penstock._rootcause.rewinding import Rewind
@@ -137,5 +138,5 @@ def _beginning(trace: Trace, base: Path, consent: Consent) -> tuple[Network, Glo
 
         model = lifted_again(trace, base, consent).model
         return model.network, model.start
-    built = runnable(trace, base, consent).build()
+    built = build(runnable(trace, base, consent))
     return built.network, built.start

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 from urllib.parse import quote
 
-from penstock import __version__
 from penstock._base.clean_text import visible
+from penstock._base.version import VERSION
 from penstock._controllers.origins import places_of
 from penstock._engine.conclusion import UNKNOWN, Conclusion
 from penstock._report.export.violations import Source, Violated, from_here, violations_of
@@ -75,8 +75,8 @@ def write_sarif(sources: Sequence[Source], file: TextIO, held: Held = Held()) ->
         results.append(_not_broken(name, why, rules[name], held))
     driver = {
         "name": "Penstock",
-        "version": __version__,
-        "semanticVersion": __version__,
+        "version": VERSION,
+        "semanticVersion": VERSION,
         "rules": [_rule(name) for name in rules],
     }
     run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}

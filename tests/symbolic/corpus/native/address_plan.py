@@ -2,7 +2,7 @@
 
 from ipaddress import ip_address, ip_network
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import IPv4, parse

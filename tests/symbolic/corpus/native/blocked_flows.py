@@ -1,6 +1,6 @@
 """Keeps some hosts from some services."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.addresses import ipv4
 from penstock.openflow.messages import PacketIn
 from penstock.packet import TCP, IPv4, parse

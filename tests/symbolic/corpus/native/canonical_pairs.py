@@ -1,6 +1,6 @@
 """Conversations, whoever speaks first."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse
 

@@ -1,6 +1,6 @@
 """Counts how many of a packet's addresses are known."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse
 

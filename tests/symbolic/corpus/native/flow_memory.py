@@ -1,6 +1,6 @@
 """Remembers which conversations there have been, and answers only those that began."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse

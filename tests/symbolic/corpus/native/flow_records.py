@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.addresses import ipv4
 from penstock.openflow.messages import PacketIn
 from penstock.packet import IPv4, parse

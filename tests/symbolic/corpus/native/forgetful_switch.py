@@ -1,6 +1,6 @@
 """Takes it for granted that every receiver is known: a bug that a stranger brings out."""
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse

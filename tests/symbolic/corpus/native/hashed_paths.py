@@ -1,6 +1,6 @@
 """Spreads senders over two ports by a hash, which of a number is the number itself."""
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse

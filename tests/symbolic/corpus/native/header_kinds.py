@@ -1,6 +1,6 @@
 """Asks what the layers of a packet are."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import ARP, TCP, IPv4, parse

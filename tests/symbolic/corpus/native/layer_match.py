@@ -1,6 +1,6 @@
 """A packet's fate by what is in it, layer by layer."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import ARP, TCP, parse

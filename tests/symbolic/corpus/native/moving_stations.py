@@ -1,6 +1,6 @@
 """Follows stations that move, and forgets receivers once they have been sent to."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse

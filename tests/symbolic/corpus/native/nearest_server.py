@@ -1,6 +1,6 @@
 """Chooses the server whose address has most in common with the client's."""
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.addresses import ipv4
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn

@@ -1,6 +1,6 @@
 """Who may talk to whom, as texts that an operator wrote."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.addresses import mac_text
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse

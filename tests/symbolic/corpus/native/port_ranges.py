@@ -1,6 +1,6 @@
 """An access list of port ranges."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 from penstock.packet import UDP, parse
 

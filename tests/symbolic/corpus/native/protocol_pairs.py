@@ -1,6 +1,6 @@
 """A packet's fate by Ethernet type and protocol together."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import IPv4, parse

@@ -1,6 +1,6 @@
 """Asks first and decides later."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.addresses import BROADCAST_MAC
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn

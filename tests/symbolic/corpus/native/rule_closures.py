@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.addresses import BROADCAST_MAC
 from penstock.openflow.messages import PacketIn
 from penstock.packet import Ethernet, parse

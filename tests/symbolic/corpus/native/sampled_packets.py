@@ -2,7 +2,7 @@
 
 import zlib
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 
 EVERY = 64

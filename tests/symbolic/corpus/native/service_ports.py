@@ -1,6 +1,6 @@
 """Services have a port each, found by a text made of Ethernet type and protocol."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import IPv4, parse

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse
 

@@ -1,6 +1,6 @@
 """Notices who opens connections."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 from penstock.packet import TCP, TcpFlags, parse
 

@@ -1,6 +1,6 @@
 """Queues by how urgent a datagram is, where it goes and whether there is congestion."""
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.addresses import ipv4
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn

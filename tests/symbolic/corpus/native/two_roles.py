@@ -1,6 +1,6 @@
 """A guarded edge and an open core: what a switch does depends on which it is."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse
 

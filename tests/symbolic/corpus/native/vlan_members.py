@@ -1,6 +1,6 @@
 """Floods stay inside a VLAN."""
 
-from penstock._controllers.native import Controller
+from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn
 from penstock.packet import parse

@@ -1,6 +1,6 @@
 """Tells addresses that a simulator made from real ones."""
 
-from penstock._controllers.native import FLOOD, Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.messages import PacketIn
 
 

@@ -20,6 +20,7 @@ from functools import cache
 from types import FunctionType, MethodType
 from typing import Any, Final
 
+from penstock._concolic import surroundings
 from penstock._concolic.packets.domain import OWN
 from penstock._concolic.run import Run, lose
 from penstock._concolic.terms import Term
@@ -46,9 +47,9 @@ _PACKET: Final = f"{_PACKETS}packet"
 
 _FUNCTIONS: Final = frozenset(
     {
-        ("penstock._controllers.native", "Controller.install"),
-        ("penstock._controllers.native", "Controller.packet_out"),
-        ("penstock._controllers.native", "Controller.send"),
+        ("penstock._controllers.controller", "Controller.install"),
+        ("penstock._controllers.controller", "Controller.packet_out"),
+        ("penstock._controllers.controller", "Controller.send"),
         ("os_ken.lib.packet.packet", "Packet.serialize"),
         *(
             ("os_ken.controller.controller", f"Datapath.{name}")
@@ -77,9 +78,7 @@ def is_sink(function: Any) -> bool:
 
 def _only_shows(stream: Any) -> bool:
     """Tell whether what is written goes to the terminal, where no program reads it."""
-    from penstock._controllers.osken.determinism import is_shown
-
-    return isinstance(stream, io.IOBase) and is_shown(stream)
+    return isinstance(stream, io.IOBase) and surroundings.is_shown(stream)
 
 
 _SENDING: Final = ("Controller.install", "Controller.packet_out", "Controller.send", "Datapath.send_msg")
@@ -125,25 +124,23 @@ def note_read_back(holder: Any) -> None:
 
 def is_read_back(function: Any, named: Mapping[str, Any]) -> bool:
     """Tell whether the program has a hand in what becomes of what it logs or prints."""
-    from penstock._controllers.osken.determinism import is_shown, reaches_program
-
     if function is print:
         stream = named.get("file")
-        return not is_shown(sys.stdout if stream is None else stream)
+        return not surroundings.is_shown(sys.stdout if stream is None else stream)
     if isinstance(function, MethodType):
         logger = function.__self__
         while isinstance(logger, logging.LoggerAdapter):
             if type(logger).process is not logging.LoggerAdapter.process:
                 return True
             logger = logger.logger
-        return isinstance(logger, logging.Logger) and reaches_program(logger)
+        return isinstance(logger, logging.Logger) and surroundings.reaches_program(logger)
     module = getattr(function, "__module__", None)
-    return module == logging.__name__ and reaches_program(logging.getLogger())
+    return module == logging.__name__ and surroundings.reaches_program(logging.getLogger())
 
 
 # What switches go by.
 
-_INSTALL: Final = ("penstock._controllers.native", "Controller.install")
+_INSTALL: Final = ("penstock._controllers.controller", "Controller.install")
 _MESSAGES: Final = ("os_ken.ofproto.", "penstock.openflow.")
 _ASKED: Final = ("Match", "OXM", "Oxm", "oxm")
 """What classes are called that say what is asked of packets."""

@@ -10,7 +10,6 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from penstock._base.tables import Table, fitted
 from penstock._base.typed import Checked, From, Such
-from penstock._fuzz.log_errors import checked_pattern
 from penstock._properties.base import Property
 from penstock.errors import PenstockError
 
@@ -112,3 +111,15 @@ def command_of(table: Table, where: str) -> Command:
         except ValueError as error:
             raise PenstockError(f"cmd in [{where}] is no command line: {error}.") from None
     return Command(**options)
+
+
+def checked_pattern(pattern: str, where: str) -> str:
+    """Return a pattern of a scenario; one that looks like a regular expression is refused."""
+    if not pattern.strip(" *"):
+        raise PenstockError(f"{where} has a pattern without any text in it: write the text to look for.")
+    if any(sign in pattern for sign in (".*", ".+", "\\")) or pattern[0] == "^" or pattern[-1] == "$":
+        raise PenstockError(
+            f"{pattern!r} in {where} looks like a regular expression: write a text, in which * stands for "
+            "any characters."
+        )
+    return pattern

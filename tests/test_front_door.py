@@ -1,0 +1,98 @@
+"""The front door: what `import penstock` gives, and that the documents teach nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import penstock
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md"))
+TAUGHT = (*PAGES, *(ROOT / "examples").rglob("*.py"))
+PUBLIC = frozenset(
+    {"penstock", "penstock.addresses", "penstock.errors", "penstock.openflow", "penstock.packet"}
+)
+
+
+def test_every_name_of_the_front_door_is_there_and_documented() -> None:
+    for name in penstock.__all__:
+        value = getattr(penstock, name)
+        if callable(value):
+            assert value.__doc__, name
+    assert set(penstock.__all__) <= set(dir(penstock))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'penstock' has no attribute 'chekc'"):
+        _ = penstock.chekc  # type: ignore[attr-defined]
+
+
+def test_no_module_takes_the_name_of_a_function() -> None:
+    for name in ("check", "verify", "fuzz", "replay", "minimize"):
+        with pytest.raises(ModuleNotFoundError):
+            import_module(f"penstock.{name}")
+
+
+def test_what_is_not_public_looks_so() -> None:
+    entries = {path.stem for path in Path(penstock.__file__).parent.iterdir() if path.suffix in ("", ".py")}
+    public = {name for name in entries if not name.startswith("_")}
+    assert public == {"addresses", "errors", "launch", "openflow", "packet", "pytest_plugin"}
+
+
+def imports_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what Python code imports from Penstock: module and name."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "penstock":
+            yield from ((node.module or "", each.name) for each in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((each.name, "") for each in node.names if each.name.split(".")[0] == "penstock")
+
+
+def code_in(path: Path) -> Iterator[str]:
+    """Yield the Python code of a page or a file."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        yield text
+    else:
+        yield from re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("path", TAUGHT, ids=lambda path: str(path.relative_to(ROOT)))
+def test_documents_and_examples_use_the_front_door_alone(path: Path) -> None:
+    for code in code_in(path):
+        for module, name in imports_in(code):
+            parents = {module.rsplit(".", depth)[0] for depth in range(module.count(".") + 1)}
+            assert parents & (PUBLIC - {"penstock"}) or module == "penstock", (module, name)
+            if module == "penstock" and name:
+                assert name in penstock.__all__ or name in ("addresses", "openflow", "packet")
+
+
+def test_a_scenario_brings_no_engine_along() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import penstock, sys; penstock.Scenario; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    engines = ("_check", "_verify", "_fuzz", "_minimize", "_explore", "_symbolic", "_engine", "_report")
+    assert not [name for name in loaded if name.startswith(tuple(f"penstock.{each}" for each in engines))]
+    assert not {"os_ken", "z3", "textual", "rich"} & set(loaded)
+
+
+def test_the_package_alone_brings_nothing_along() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import penstock, sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    ours = {name for name in loaded if name.startswith("penstock")}
+    assert ours == {"penstock", "penstock.errors", "penstock._base", "penstock._base.version"}
