@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -96,3 +97,22 @@ def test_the_package_alone_brings_nothing_along() -> None:
     ).stdout.split()
     ours = {name for name in loaded if name.startswith("penstock")}
     assert ours == {"penstock", "penstock.errors", "penstock._base", "penstock._base.version"}
+
+
+def test_the_page_on_architecture_has_the_floors_of_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [layer.split(" | ") for layer in contracts[0]["layers"]]
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (`[^|]+`) \|", page.partition("| floor |")[2].partition("\n\n")[0], re.MULTILINE)
+    assert [re.findall(r"`(\w+)`", row) for row in rows] == layers
+
+
+def test_files_that_the_page_on_architecture_names_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    here = {
+        path.relative_to(ROOT).as_posix()
+        for top in ("src", "bench", "tests")
+        for path in (ROOT / top).rglob("*.py")
+    }
+    for name in re.findall(r"`([\w/]+\.py)`", page):
+        assert any(each.endswith(f"/{name}") or each == name for each in here), name
