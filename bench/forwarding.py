@@ -28,7 +28,7 @@ from collections import deque
 from random import Random
 from typing import Any, NamedTuple
 
-from penstock._forwarding.invariants import AllPairsReachability, LoopFreedom, NoBlackHoles
+from penstock._forwarding.invariants import AllPairsReachability, NoBlackHoles, NoForwardingLoops
 from penstock._forwarding.model import ForwardingModel, HostPort
 from penstock._world.component import Endpoint
 from penstock._world.hosts.host import Address
@@ -168,7 +168,7 @@ class Checked:
 
     def __init__(self, plan: Plan) -> None:
         self.model = ForwardingModel(plan.chassis, plan.hosts)
-        self._loops, self._holes, self._pairs = LoopFreedom(), NoBlackHoles(), AllPairsReachability()
+        self._loops, self._holes, self._pairs = NoForwardingLoops(), NoBlackHoles(), AllPairsReachability()
         with self.model.batch():
             for one in plan.chassis:
                 self.model.set_state(one.name, Switch(one.name, one.dpid, one.ports).initial())

@@ -109,9 +109,9 @@ def test_no_properties_on_purpose_are_bad_input_and_none_given_are_the_usual_one
 
 
 def test_a_proof_is_conclusive(tmp_path: Path) -> None:
-    result = verify(hub(), properties=["NoLoops"], output=tmp_path)
+    result = verify(hub(), properties=["NoForwardingLoops"], output=tmp_path)
     assert result.ok and result.conclusive and result.result == "proved"
-    assert list(result.details.methods) == ["NoLoops"]
+    assert list(result.details.methods) == ["NoForwardingLoops"]
 
 
 def test_a_refutation_is_told_and_can_be_replayed(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_walks_search_and_fuzz_say_it_to_python_json_and_pytest(tmp_path: Path) 
     assert run.next_steps[0].options == ("--seed", "2")
     summary = json.loads((run.details.folder / "summary.json").read_text())
     assert summary["next_steps"][0]["options"] == ["--seed", "2"]
-    proof = api.verify(hub, properties=["NoLoops"], seconds=1e-6, output=tmp_path)
+    proof = api.verify(hub, properties=["NoForwardingLoops"], seconds=1e-6, output=tmp_path)
     assert proof.result == "bounded" and proof.next_steps[0].options == ("--topo", "single,2")
 
 

@@ -35,7 +35,7 @@ PING = '[hosts.h1]\nkind = "ping"\nto = "h2"\n'
 SILENT = "from penstock._controllers.native import Controller\n\n\nclass Silent(Controller):\n    pass\n"
 
 texts = st.sampled_from(
-    ["", "x", "h1", "h2", "s1:9", "1.0", "fifo", "linear,2", "NoLoops", "file.py:Name", "\0"]
+    ["", "x", "h1", "h2", "s1:9", "1.0", "fifo", "linear,2", "NoForwardingLoops", "file.py:Name", "\0"]
 )
 plain = st.one_of(
     st.booleans(),
@@ -223,8 +223,8 @@ def test_a_single_value_stands_for_a_list_of_one(folder: Path) -> None:
         "controller": {"native": "silent.py:Silent"},
         "properties": "NoBlackHoles",
         "search": {"strategies": "no-delay", "reductions": "ample"},
-        "fuzz": {"invariants": "LoopFreedom", "masks": "role"},
-        "verify": {"properties": "NoLoops"},
+        "fuzz": {"invariants": "NoForwardingLoops", "masks": "role"},
+        "verify": {"properties": "NoForwardingLoops"},
         "faults": {"targets": "s1"},
         "symbolic": {"messages": "statistics"},
     }
@@ -233,8 +233,8 @@ def test_a_single_value_stands_for_a_list_of_one(folder: Path) -> None:
     scenario = load_scenario(file)
     assert scenario.properties == ("NoBlackHoles",)
     assert scenario.limits().strategies == ("no-delay",) and scenario.limits().reductions == ("ample",)
-    assert scenario.fuzzing().invariants == ("LoopFreedom",)
-    assert options_of(scenario.verify).properties == ("NoLoops",)
+    assert scenario.fuzzing().invariants == ("NoForwardingLoops",)
+    assert options_of(scenario.verify).properties == ("NoForwardingLoops",)
     assert Apps("x.py").apps == ("x.py",)
     assert refused_or_taken(lambda: replace(scenario, symbolic={})) == ""
 

@@ -57,7 +57,7 @@ port = {ports.free_port()}
 events = 100000
 settle_ms = {settle_ms}
 rates = {{controller_crash = 0}}
-invariants = ["LoopFreedom"]
+invariants = ["NoForwardingLoops"]
 """
 
 
@@ -112,12 +112,22 @@ def test_the_same_seed_prints_the_same_run(folder: Path) -> None:
 
 
 def test_profile_topology_and_invariants_are_chosen_on_the_command_line(folder: Path) -> None:
-    arguments = ("--profile", "links", "--topo", "ring,3", "-i", "LoopFreedom", "--events", "60", "--json")
+    arguments = (
+        "--profile",
+        "links",
+        "--topo",
+        "ring,3",
+        "-i",
+        "NoForwardingLoops",
+        "--events",
+        "60",
+        "--json",
+    )
     found = json.loads(penstock(folder, "calm.toml", *arguments, "--all", status=1))
     assert {"fail", "recover"} <= set(found["by_kind"])
-    assert {violation["property"] for violation in found["violations"]} == {"LoopFreedom"}
+    assert {violation["property"] for violation in found["violations"]} == {"NoForwardingLoops"}
     kept = json.loads((folder / found["folder"] / "scenario.json").read_text())
-    assert kept["topology"] == "ring,3" and kept["fuzz"]["invariants"] == ["LoopFreedom"]
+    assert kept["topology"] == "ring,3" and kept["fuzz"]["invariants"] == ["NoForwardingLoops"]
 
 
 def test_an_app_alone_is_enough(folder: Path) -> None:

@@ -39,7 +39,7 @@ SAMPLES = {
     "--longest": "7",
     "--events": "7",
     "--profile": "links",
-    "--invariant": "LoopFreedom",
+    "--invariant": "NoForwardingLoops",
     "--after": "trace.jsonl",
     "--steps": "1",
     "--host": "h1",
@@ -196,9 +196,9 @@ def test_every_command_that_builds_a_network_takes_one(name: str) -> None:
         (["check", "hub.toml", "--strategy", "rases"], "did you mean 'races'?"),
         (["check", "hub.toml", "-p", "NoBlackHole"], "did you mean 'NoBlackHoles'?"),
         (["check", "hub.toml", "-p", "noblackholes"], "did you mean 'NoBlackHoles'?"),
-        (["verify", "hub.toml", "-p", "NoLoop"], "did you mean 'NoLoops'?"),
+        (["verify", "hub.toml", "-p", "NoForwardingLoop"], "did you mean 'NoForwardingLoops'?"),
         (["fuzz", "hub.toml", "--profile", "lnks"], "did you mean 'links'?"),
-        (["fuzz", "hub.toml", "-i", "LoopFredom"], "did you mean 'LoopFreedom'?"),
+        (["fuzz", "hub.toml", "-i", "NoForwardingLops"], "did you mean 'NoForwardingLoops'?"),
     ],
 )
 def test_a_mistyped_name_is_recognised(

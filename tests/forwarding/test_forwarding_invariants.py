@@ -17,8 +17,8 @@ from penstock._forwarding.invariants import (
     Invariant,
     Isolation,
     Judged,
-    LoopFreedom,
     NoBlackHoles,
+    NoForwardingLoops,
     NothingLost,
 )
 from penstock._forwarding.model import ForwardingModel
@@ -66,7 +66,7 @@ def test_a_loop_has_one_key_whoever_sends_the_packet():
     lab = Lab("ring,3")
     for switch in lab.switches:
         lab.rule(switch, Match(), out(PortNo.FLOOD))
-    found = LoopFreedom().check(lab.model)
+    found = NoForwardingLoops().check(lab.model)
     assert [finding.key for finding in found] == [
         "loop s1:2 > s3:3 > s2:3",
         "loop s1:3 > s2:2 > s3:2",

@@ -86,7 +86,7 @@ class TestLooking:
     def test_found_lists_what_was_found(self, run: Fuzzing) -> None:
         assert obey(run, "found") == "nothing yet"
         obey(run, "forget s1 1")
-        assert obey(run, "found").count("BlackHoleFreedom is broken") >= 1
+        assert obey(run, "found").count("NoBlackHoles is broken") >= 1
 
 
 class TestDoing:
@@ -101,7 +101,7 @@ class TestDoing:
 
     def test_what_an_input_brought_to_light_is_told_at_once(self, run: Fuzzing) -> None:
         told = obey(run, "forget s1 1")
-        assert "BlackHoleFreedom is broken for the moment" in told and "after" in told
+        assert "NoBlackHoles is broken for the moment" in told and "after" in told
 
     @pytest.mark.parametrize(
         ("words", "sentence"),

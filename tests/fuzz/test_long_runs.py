@@ -12,12 +12,12 @@ from penstock._scenario.scenario import Scenario
 
 
 def lasting(number: int, pair: str = "h1 to h2") -> Found:
-    finding = Finding("BlackHoleFreedom", f"{pair}: lost {number}", persistent=True)
+    finding = Finding("NoBlackHoles", f"{pair}: lost {number}", persistent=True)
     return Found(finding, number, number, number)
 
 
 def passed(number: int, lasted: int) -> Found:
-    finding = Finding("LoopFreedom", f"a loop {number}", verdict=HEALED, since=number)
+    finding = Finding("NoForwardingLoops", f"a loop {number}", verdict=HEALED, since=number)
     return Found(finding, number, number + lasted, number)
 
 

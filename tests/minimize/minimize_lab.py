@@ -82,7 +82,7 @@ def performed_live(folder: Path, *texts: str) -> Path:
         controller={"cmd": words, "port": ports.free_port()},
         topology="linear,3",
         folder=EXAMPLES,
-        fuzz={"persistent_ms": 300, "rates": {"migration": 1}, "invariants": ["BlackHoleFreedom"]},
+        fuzz={"persistent_ms": 300, "rates": {"migration": 1}, "invariants": ["NoBlackHoles"]},
     )
     return performed(folder, scenario, *texts)
 
@@ -95,7 +95,7 @@ def app_in_a_process(folder: Path, source: str, **options: Any) -> Scenario:
         controller={"cmd": words, "port": ports.free_port()},
         topology="single,2",
         folder=folder,
-        fuzz={"invariants": ["BlackHoleFreedom"], **options},
+        fuzz={"invariants": ["NoBlackHoles"], **options},
     )
 
 

@@ -14,8 +14,8 @@ from penstock._minimize.bugs import bugs_of, minimised_in, others_like, read
 from penstock.errors import PenstockError
 
 GOOD = {
-    "bug": "BlackHoleFreedom-1",
-    "property": "BlackHoleFreedom",
+    "bug": "NoBlackHoles-1",
+    "property": "NoBlackHoles",
     "message": "h1 does not reach h2",
     "sequence": ["send h1 to h2 ping 1", "move h2 to s3:4"],
     "inputs": 40,
@@ -37,7 +37,7 @@ def names(folder: Path) -> list[list[str]]:
 
 
 def test_runs_with_equal_sequences_are_one_bug(tmp_path: Path) -> None:
-    minimised(tmp_path, "a", bug="LoopFreedom-2", property="LoopFreedom")
+    minimised(tmp_path, "a", bug="NoForwardingLoops-2", property="NoForwardingLoops")
     minimised(tmp_path, "b")
     minimised(tmp_path, "c", message="h7 does not reach h8")
     (tmp_path / "not minimised").mkdir()
@@ -78,7 +78,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_the_runs_beside_one_that_show_the_same(tmp_path: Path) -> None:
     run, other = minimised(tmp_path, "a"), minimised(tmp_path, "b")
-    minimised(tmp_path, "c", bug="LoopFreedom-2")
+    minimised(tmp_path, "c", bug="NoForwardingLoops-2")
     (minimised(tmp_path, "broken") / "minimal" / "summary.json").write_text("{")
     assert others_like(run / "minimal") == [other]
 
@@ -106,9 +106,7 @@ def test_the_command(tmp_path: Path) -> None:
     minimised(tmp_path, "b")
     told = run(commands, ["bugs", str(tmp_path)], standalone_mode=False)
     assert told.return_value == 1
-    assert told.output.startswith(
-        "2 minimised runs, 1 bug.\n\n  ✗  BlackHoleFreedom-1: h1 does not reach h2\n"
-    )
+    assert told.output.startswith("2 minimised runs, 1 bug.\n\n  ✗  NoBlackHoles-1: h1 does not reach h2\n")
     assert "    2. move h2 to s3:4\n" in told.output and f"{tmp_path / 'b'} (40 inputs → 2)" in told.output
     (found,) = json.loads(run(commands, ["bugs", str(tmp_path), "--json"], standalone_mode=False).output)[
         "bugs"

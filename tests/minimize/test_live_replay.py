@@ -23,7 +23,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_violation_comes_again_after_the_same_events(run: Path) -> None:
     script = load_script(run)
-    assert script.violation is not None and script.violation.invariant == "BlackHoleFreedom"
+    assert script.violation is not None and script.violation.invariant == "NoBlackHoles"
     attempt = LiveReproducer(script).run(script.inputs, tries=3)
     assert attempt.reproduced
     assert attempt.followed > 5

@@ -137,6 +137,6 @@ def test_without_a_violation_there_is_nothing_to_minimise(tmp_path: Path) -> Non
     script = load_script(fuzzed(tmp_path, events=5, rates={"migration": 0}))
     with pytest.raises(PenstockError, match="nothing to minimise"):
         minimise(replace(script, violation=None), VirtualReproducer(script))
-    unheard_of = replace(script, violation=Violation("LoopFreedom", "pigs fly"))
+    unheard_of = replace(script, violation=Violation("NoForwardingLoops", "pigs fly"))
     with pytest.raises(NotReproducedError):
         minimise(unheard_of, VirtualReproducer(unheard_of))

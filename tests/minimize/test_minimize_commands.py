@@ -44,7 +44,7 @@ def test_a_run_is_replayed_by_its_folder(run: Path) -> None:
     status, printed = penstock("replay", str(run))
     assert status == 1
     assert "lines came out the same" in printed
-    assert "BlackHoleFreedom is broken again" in printed
+    assert "NoBlackHoles is broken again" in printed
     status, printed = penstock("replay", str(run / "trace.jsonl"), "--json")
     found = json.loads(printed)
     assert (status, found["reproduced"], found["diverged_at"]) == (1, True, None)
@@ -63,7 +63,7 @@ def test_the_minimal_sequence_is_written_to_be_read_and_replayed(minimal: Path) 
     found = json.loads(printed)
     assert (status, found["stopped_by"]) == (1, "the first violation that lasts")
     summary = json.loads((minimal / "summary.json").read_text())
-    assert summary["size"] == 2 and summary["property"] == "BlackHoleFreedom"
+    assert summary["size"] == 2 and summary["property"] == "NoBlackHoles"
     status, printed = penstock("replay", str(minimal))
     assert status == 1
     assert "lines came out the same, after 2 inputs" in printed

@@ -175,7 +175,7 @@ def live(cmd_port: str) -> Scenario:
         controller={"cmd": words, "port": ports.free_port()},
         topology="linear,3",
         folder=EXAMPLES / "sts",
-        fuzz={"persistent_ms": 300, "rates": {"migration": 1}, "invariants": ["BlackHoleFreedom"]},
+        fuzz={"persistent_ms": 300, "rates": {"migration": 1}, "invariants": ["NoBlackHoles"]},
     )
 
 

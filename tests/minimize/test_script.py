@@ -30,7 +30,7 @@ def test_a_script_ends_with_its_violation(tmp_path: Path) -> None:
     script = load_script(folder)
     violation = script.violation
     assert violation is not None
-    assert violation.invariant == "BlackHoleFreedom"
+    assert violation.invariant == "NoBlackHoles"
     assert violation.what == "h1 does not reach h2"
     assert max(cue.line for cue in script.inputs) < violation.line
     assert script.expected[-1][-1].transition == LOOK
@@ -52,17 +52,17 @@ def test_a_script_with_fewer_inputs_expects_what_the_others_did(tmp_path: Path) 
 
 
 def test_the_same_violation_says_the_same_before_the_colon() -> None:
-    violation = Violation("BlackHoleFreedom", "h1 does not reach h2: lost at s1.")
-    assert violation.is_same("BlackHoleFreedom", "h1 does not reach h2: lost at s2.")
-    assert not violation.is_same("BlackHoleFreedom", "h1 does not reach h3: lost at s1.")
-    assert violation.is_same("BlackHoleFreedom", "h1 does not reach h3: lost at s1.", wide=True)
-    assert not violation.is_same("LoopFreedom", "h1 does not reach h2: lost at s1.", wide=True)
+    violation = Violation("NoBlackHoles", "h1 does not reach h2: lost at s1.")
+    assert violation.is_same("NoBlackHoles", "h1 does not reach h2: lost at s2.")
+    assert not violation.is_same("NoBlackHoles", "h1 does not reach h3: lost at s1.")
+    assert violation.is_same("NoBlackHoles", "h1 does not reach h3: lost at s1.", wide=True)
+    assert not violation.is_same("NoForwardingLoops", "h1 does not reach h2: lost at s1.", wide=True)
 
 
 def test_a_violation_that_is_not_there_cannot_be_chosen(tmp_path: Path) -> None:
     folder = moving_hosts(tmp_path)
-    with pytest.raises(PenstockError, match="Nothing in the trace breaks LoopFreedom"):
-        load_script(folder, invariant="LoopFreedom")
+    with pytest.raises(PenstockError, match="Nothing in the trace breaks NoForwardingLoops"):
+        load_script(folder, invariant="NoForwardingLoops")
     with pytest.raises(PenstockError, match="Line 1 of the trace tells no violation"):
         load_script(folder, line=1)
     with pytest.raises(PenstockError, match=r"There is no trace\.jsonl"):
@@ -75,12 +75,12 @@ def test_a_trace_that_was_recorded_for_an_invariant_is_about_that(tmp_path: Path
     scenario = {"controller": {"native": "app.py:App"}, "topology": "linear,2"}
     broken = [
         {"step": number, "violated": name, "message": "no", "at": 0, "persistent": True}
-        for number, name in enumerate(("ControllerCrash", "BlackHoleFreedom"), 1)
+        for number, name in enumerate(("ControllerCrash", "NoBlackHoles"), 1)
     ]
-    lines = ({**header, "scenario": scenario, **about(Violation("BlackHoleFreedom", "no"))}, *broken)
+    lines = ({**header, "scenario": scenario, **about(Violation("NoBlackHoles", "no"))}, *broken)
     (tmp_path / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     consent = consent_to(tmp_path / "trace.jsonl", trust=True)
     meant = load_script(tmp_path, consent).violation
     other = load_script(tmp_path, consent, invariant="ControllerCrash").violation
     assert meant is not None and other is not None
-    assert (meant.invariant, other.invariant) == ("BlackHoleFreedom", "ControllerCrash")
+    assert (meant.invariant, other.invariant) == ("NoBlackHoles", "ControllerCrash")

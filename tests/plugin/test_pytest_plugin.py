@@ -87,7 +87,7 @@ def test_a_violation_fails_a_test_with_its_story_and_the_command_of_its_report(
             penstock.check("rong.toml")
 
         def test_proof(penstock):
-            penstock.verify("ring.toml", topology="linear,2", properties=["NoLoops"])
+            penstock.verify("ring.toml", topology="linear,2", properties=["NoForwardingLoops"])
 
         def test_bounded(penstock):
             penstock.check("ring.toml", topology="single,2", depth=3, conclusive=True)

@@ -49,7 +49,7 @@ def example(name: str, **options: Any) -> Scenario:
 
 
 def test_a_host_that_moved_is_not_reached_by_those_who_knew_it(ryu_sources: Path, tmp_path: Path) -> None:
-    report, (first, *_) = fuzzed(example("host_moves"), "BlackHoleFreedom", tmp_path)
+    report, (first, *_) = fuzzed(example("host_moves"), "NoBlackHoles", tmp_path)
     assert "does not reach h2" in first.finding.message
     assert "is lost at s2: port 1 leads nowhere" in first.finding.message
     assert first.inputs <= 200 and report.outcome.seconds < SECONDS
@@ -90,7 +90,7 @@ def test_frames_go_round_a_ring_for_ever_under_a_controller_in_c(tmp_path: Path)
     assert isinstance(ring.controller, dict)
     ring = replace(ring, controller={**ring.controller, "port": ports.free_port()})
     # What goes round never comes to rest, so there is nothing to wait for in the end.
-    report, (first, *_) = fuzzed(with_options(ring, seed=5, settle_ms=500), "LoopFreedom", tmp_path)
+    report, (first, *_) = fuzzed(with_options(ring, seed=5, settle_ms=500), "NoForwardingLoops", tmp_path)
     assert "goes round for ever" in first.finding.message
     assert {"s1", "s2", "s3"} <= {word.partition(":")[0] for word in first.finding.message.split()}
     assert report.outcome.seconds < SECONDS

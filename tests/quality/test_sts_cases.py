@@ -29,24 +29,24 @@ class Expected(NamedTuple):
 
 LOOP = "goes round for ever"
 EXPECTED = {
-    "loop_after_recovery": Expected("LoopFreedom", LOOP, {"fail": 1, "recover": 1}),
+    "loop_after_recovery": Expected("NoForwardingLoops", LOOP, {"fail": 1, "recover": 1}),
     "premature_packet_in": Expected("ControllerCrash", "KeyError", {"disconnect": 1, "reconnect": 1}),
     "in_flight_black_hole": Expected(
-        "BlackHoleFreedom", "is the port that it came in by", {"fail": 1, "recover": 1, "send": 1}
+        "NoBlackHoles", "is the port that it came in by", {"fail": 1, "recover": 1, "send": 1}
     ),
-    "migration_black_hole": Expected("BlackHoleFreedom", "leads nowhere", {"send": 1, "move": 1}),
-    "discovery_loop": Expected("LoopFreedom", LOOP, {"fail": 1, "recover": 1, "send": 1}),
+    "migration_black_hole": Expected("NoBlackHoles", "leads nowhere", {"send": 1, "move": 1}),
+    "discovery_loop": Expected("NoForwardingLoops", LOOP, {"fail": 1, "recover": 1, "send": 1}),
     "failover": Expected(
         "LedRulesLeadSomewhere", "is led but sends packets to a dead port", {"crash": 1, "fail": 1}
     ),
-    "master_election": Expected("BlackHoleFreedom", "is down", {"crash": 1, "restart": 1, "fail": 1}),
+    "master_election": Expected("NoBlackHoles", "is down", {"crash": 1, "restart": 1, "fail": 1}),
     "balancer_errors": Expected("FlowAffinity", "earlier packets of that connection reached", {"send": 7}),
     "rare_path": Expected(
         "ControllerCrash", "'NoneType' object has no attribute 'relieved'", {"hold": 1, "release": 1}
     ),
     "overlapping_entries": Expected("ShieldsHold", "forwards what it is to drop", {"send": 2}),
     "timer_interleaving": Expected("ControllerCrash", "KeyError", {"send": 1, "fail": 1}),
-    "wrong_algorithm": Expected("LoopFreedom", LOOP, {"send": 1, "fail": 4, "recover": 1}),
+    "wrong_algorithm": Expected("NoForwardingLoops", LOOP, {"send": 1, "fail": 4, "recover": 1}),
     "thread_race": Expected("ControllerCrash", "KeyError", {"fail": 1, "recover": 1}),
     "memory_leak": Expected(
         "ControllerCrash", "MemoryError: all 30 records are taken", {"disconnect": 9, "reconnect": 9}

@@ -104,7 +104,7 @@ def test_a_path_without_a_trace_is_refused(tmp_path: Path) -> None:
             "strategies": [1, {}],
             "depth": True,
         },
-        {"properties": [{"name": 3}, "x", {"name": "NoLoops", "exercised": "yes", "why": None}]},
+        {"properties": [{"name": 3}, "x", {"name": "NoForwardingLoops", "exercised": "yes", "why": None}]},
     ],
 )
 def test_coverage_that_makes_no_sense_is_not_shown(given: object) -> None:
@@ -114,4 +114,4 @@ def test_coverage_that_makes_no_sense_is_not_shown(given: object) -> None:
         return
     assert [found[key] for key in ("states", "transitions", "depth", "seconds")] == [None] * 4
     assert (found["told"], found["strategies"], found["not_covered"]) == ("", [], [])
-    assert found["properties"] in ([], [{"name": "NoLoops", "exercised": None, "why": ""}])
+    assert found["properties"] in ([], [{"name": "NoForwardingLoops", "exercised": None, "why": ""}])

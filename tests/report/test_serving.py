@@ -116,7 +116,7 @@ def test_a_run_is_followed_line_by_line_to_its_end(growing: Growing) -> None:
         assert [news for news in page.events() if "ended" in news] == [{"ended": True}]
         whole = document(address)
         assert whole["live"] is False and len(whole["steps"]) == growing.steps
-        assert whole["verdict"]["property"] == "BlackHoleFreedom"
+        assert whole["verdict"]["property"] == "NoBlackHoles"
 
 
 def test_what_is_served_at_the_end_is_what_a_file_would_have(growing: Growing) -> None:

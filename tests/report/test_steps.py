@@ -111,8 +111,8 @@ def test_every_sort_of_line_has_a_kind_and_a_title() -> None:
         LogLine(2, "c0", "packet in", 6),
         Line(3, "drop h1:0", "fabric", lost=(f"h1:0 h1#1 {PING}",), events=(f"drop h1:0 h1#1 {PING}",), at=7),
         Line(4, "time s1:2000", "s1", at=2000),
-        FindingLine(5, "violated", "NoLoops", "it loops", 2000, True),
-        FindingLine(6, "healed", "NoLoops", "it loops", 3000),
+        FindingLine(5, "violated", "NoForwardingLoops", "it loops", 2000, True),
+        FindingLine(6, "healed", "NoForwardingLoops", "it loops", 3000),
     )
     assert [(step["kind"], step["lane"], step["at"]) for step in found] == [
         ("input", -1, 5),
@@ -127,7 +127,7 @@ def test_every_sort_of_line_has_a_kind_and_a_title() -> None:
         "c0 logs: packet in",
         f"The wire out of h1:0 loses h1#1 {PING}.",
         "Time passes: it is 2 s at s1.",
-        "NoLoops is broken at 2 s: it loops",
-        "NoLoops holds again at 3 s; it was: it loops",
+        "NoForwardingLoops is broken at 2 s: it loops",
+        "NoForwardingLoops holds again at 3 s; it was: it loops",
     ]
     assert found[2]["packet"] == "h1#1"

@@ -219,7 +219,10 @@ def test_steps_are_numbered_from_a_first_one_on() -> None:
 
 
 def test_a_violation_ends_a_story_with_the_propertys_sentence() -> None:
-    assert last_line("NoLoops", "h1#1 goes round.") == "  ✗  NoLoops is broken: h1#1 goes round."
+    assert (
+        last_line("NoForwardingLoops", "h1#1 goes round.")
+        == "  ✗  NoForwardingLoops is broken: h1#1 goes round."
+    )
 
 
 # Nothing is said twice.

@@ -31,7 +31,7 @@ class Wavering(Controller):
 """
 
 
-CALM: dict[str, Any] = {"invariants": ["LoopFreedom"]}
+CALM: dict[str, Any] = {"invariants": ["NoForwardingLoops"]}
 """Nothing is found that a run would wait for to pass: its time is that of its inputs."""
 
 

@@ -174,7 +174,7 @@ def _program(row: dict[str, Any], *, native: bool) -> Program:
         "topology": row.get("topology", "single,2"),
         "properties": list(PROPERTIES),
         "controller": controller,
-        "verify": {"properties": ["NoLoops"]},
+        "verify": {"properties": ["NoForwardingLoops"]},
         **({"hosts": {f"h{n}": {"count": row["counts"]} for n in (1, 2, 3)}} if "counts" in row else {}),
     }
     source = _source(row, _NATIVE if native else _OSKEN)

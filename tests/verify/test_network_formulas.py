@@ -110,7 +110,7 @@ def test_what_must_never_be_is_decided_with_reductions(text: str, invariant: boo
     ],
 )
 def test_how_many_packets_break_a_formula(text: str, packets: int | None):
-    proving = Proving(scenario(Hub), VerifyOptions(("NoLoops",)))
+    proving = Proving(scenario(Hub), VerifyOptions(("NoForwardingLoops",)))
     vocabulary = proving.claims(proving.lifted({})).vocabulary
     assert read(text, vocabulary).packets == packets
 
@@ -159,14 +159,14 @@ def test_what_is_sent_need_not_be_sent():
 
 
 def test_a_program_that_raises_is_told_of():
-    found = proof_of(Failing, "NoLoops")
+    found = proof_of(Failing, "NoForwardingLoops")
     assert any("raised exceptions" in remark for remark in found.remarks)
     assert proof_of(Failing, "ControllerCrash").result == "violated"
 
 
 def test_a_program_with_ever_more_states_is_not_proved(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(verification, "MOST_PROGRAMS", 30)
-    found = proof_of(Counting, "NoLoops")
+    found = proof_of(Counting, "NoForwardingLoops")
     assert found.result == "bounded"
     assert any("states of the program, which may have ever more" in reason for reason in found.bounds)
 

@@ -38,6 +38,7 @@ _COMMANDS: Final = {
     "openflow": ("looking:openflow", "Replay a trace's OpenFlow messages to the switches alone."),
     "packets": ("searching:packets", "List the packets that the controller tells apart."),
     "plot": ("looking:plot", "Draw how a minimisation went."),
+    "properties": ("listing:properties", "List what can be demanded, and which engines decide it."),
     "replay": ("running:replay", "Run a trace again and compare, step by step."),
     "report": ("reporting:report_command", "Show a run in a browser: the network and every step."),
     "show": ("looking:show", "Tell a trace; nothing is run."),

@@ -57,7 +57,7 @@ def verify_command(
     """Prove properties for any number of packets.
 
     SCENARIO is a .toml file, or an app: its .py file or module name.  A FORMULA is temporal logic, as in
-    "G forall p in h2.rcvq: not p.ssh"; NoLoops, ControllerCrash and ControllerHang have names.
+    "G forall p in h2.rcvq: not p.ssh"; NoForwardingLoops, ControllerCrash and ControllerHang have names.
     """
     chosen = scenario_from(scenario, **options)
     table = dict(chosen.verify)

@@ -71,10 +71,10 @@ def _told(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> tuple[F
 
 
 @dataclass(eq=False)
-class LoopFreedom:
+class NoForwardingLoops:
     """No packet that a host can send comes back to a port as it was there before."""
 
-    name: str = "LoopFreedom"
+    name: str = "NoForwardingLoops"
 
     def check(self, model: ForwardingModel) -> tuple[Finding, ...]:
         """Return the loops there are, one for each way round."""

@@ -23,8 +23,8 @@ from penstock._fuzz.profiles import rates_of
 from penstock._fuzz.remembering import RememberingController
 from penstock._fuzz.traffic import Station, Talker
 from penstock._properties.base import Property
-from penstock._properties.registry import PROPERTIES
-from penstock._scenario.fuzz_options import ALSO_INVARIANT, Command, FuzzOptions, command_of
+from penstock._properties.registry import is_followed, is_invariant
+from penstock._scenario.fuzz_options import Command, FuzzOptions, command_of
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._scenario.symbolic_options import SymbolicOptions
 from penstock._symbolic.discovery import Discovery
@@ -121,6 +121,7 @@ class FuzzBuilding(Building):
         finding = made_from(SymbolicOptions, scenario.symbolic, "symbolic")
         # What nobody asked for is left to the invariants, which a run has of its own.
         given = () if scenario.properties is DEFAULT_PROPERTIES else scenario.properties
+        given = [each for each in given if not is_invariant(each)]
         wanted = (*given, *self._named_properties())
         properties = self._properties(wanted)
         controllers, options = self._with_callers([*map(_remembering, brains)], options, drawing)
@@ -178,15 +179,7 @@ class FuzzBuilding(Building):
         return [
             given
             for given in self._options.invariants
-            if given not in self._scenario.properties
-            and (
-                isinstance(given, Property)
-                or (
-                    isinstance(given, str)
-                    and given != ALSO_INVARIANT
-                    and (given in PROPERTIES or ":" in given)
-                )
-            )
+            if given not in self._scenario.properties and is_followed(given)
         ]
 
     # Hosts.

@@ -9,8 +9,8 @@ breath until that is decided.
 
 | invariant | what it claims to be wrong |
 | --- | --- |
-| `LoopFreedom` | a class of packets comes back to where it was, as it was |
-| `BlackHoleFreedom` | packets for another host are lost, though there is a way: `world.switch.drops` |
+| `NoForwardingLoops` | a class of packets comes back to where it was, as it was |
+| `NoBlackHoles` | packets for another host are lost, though there is a way: `world.switch.drops` |
 | `AllPairsReachability` | nothing for another host arrives, though there is a way |
 | `Isolation` | packets get where they must not, see its table `{from, to, match}` |
 | `NoAmbiguousRules` | a packet meets two rules of one priority that do different things |
@@ -39,7 +39,7 @@ from penstock._forwarding.invariants import (
     AllPairsReachability,
     Isolation,
     Judged,
-    LoopFreedom,
+    NoForwardingLoops,
     NothingLost,
 )
 from penstock._forwarding.invariants import Finding as Fact
@@ -51,8 +51,7 @@ from penstock._fuzz.judging import HEALED, Finding, Invariant
 from penstock._fuzz.orders import TablesAsOrdered
 from penstock._fuzz.overlaps import AmbiguousRules
 from penstock._fuzz.stage import Stage
-from penstock._properties.base import Property
-from penstock._properties.registry import PROPERTIES
+from penstock._properties.registry import PROPERTIES, canonical, is_followed, is_invariant
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._world.hosts import Host
 from penstock._world.signals import FABRIC
@@ -62,8 +61,8 @@ from penstock._world.world import World
 from penstock.errors import PenstockError
 
 DEFAULT: Final = (
-    "LoopFreedom",
-    "BlackHoleFreedom",
+    "NoForwardingLoops",
+    "NoBlackHoles",
     "NoAmbiguousRules",
     "TablesAsOrdered",
     "ControllerLiveness",
@@ -310,12 +309,13 @@ class Making:
 
     def all(self) -> Sequence[Invariant]:
         """Return the invariants of the run; what its names leave to the properties is not among them."""
-        given = self._setting.options.invariants or DEFAULT
-        return [self._one(item) for item in given if not _is_property(item)]
+        given = given_invariants(self._setting.scenario)
+        return [self._one(item) for item in given if not is_followed(item)]
 
     def _one(self, given: Any) -> Invariant:
         options = dict(given) if isinstance(given, Mapping) else {"name": given}
         name = options.pop("name", None)
+        name = canonical(name) if isinstance(name, str) else name
         match name:
             case "ControllerLiveness":
                 refuse_unknown(options, (), name)
@@ -329,10 +329,10 @@ class Making:
             case "NoAmbiguousRules":
                 refuse_unknown(options, (), name)
                 return self._lasting(AmbiguousRules(self._stage.world, self._follower))
-            case "LoopFreedom":
+            case "NoForwardingLoops":
                 refuse_unknown(options, (), name)
-                return self._forwarding(LoopFreedom(), name)
-            case "BlackHoleFreedom":
+                return self._forwarding(NoForwardingLoops(), name)
+            case "NoBlackHoles":
                 refuse_unknown(options, ("drops",), name)
                 lost = NothingLost(self._pairs(), drops=given_drops(options, name))
                 return self._forwarding(lost, name, self._is_connected)
@@ -412,22 +412,25 @@ def _isolation(rules: Any) -> Isolation:
 _OTHERS: Final = ("AllPairsReachability", "Isolation")
 
 
-def _is_property(given: Any) -> bool:
-    """Tell whether an invariant is one of the properties that searches know, or a user's."""
-    if isinstance(given, str):
-        return given not in (*DEFAULT, *_OTHERS) and (given in PROPERTIES or ":" in given)
-    return isinstance(given, Property)
+def given_invariants(scenario: Scenario) -> list[Any]:
+    """Return what the invariants of a run are to be: those of `[fuzz]`, or the usual ones, and of the
+    scenario's own properties those that are judged of tables."""
+    given: list[Any] = list(scenario.fuzzing().invariants or DEFAULT)
+    if scenario.properties is not DEFAULT_PROPERTIES:
+        given += filter(is_invariant, scenario.properties)
+    # A property has one name, whatever it is called here and there.
+    return list({canonical(each) if isinstance(each, str) else id(each): each for each in given}.values())
 
 
 def invariant_names(scenario: Scenario) -> list[str]:
     """Return what a run judges, by name: the invariants, and the properties that the scenario names."""
-    given = scenario.fuzzing().invariants or DEFAULT
+    given = given_invariants(scenario)
     properties = () if scenario.properties is DEFAULT_PROPERTIES else scenario.properties
     names = [
         str(each.get("name")) if isinstance(each, Mapping) else each if isinstance(each, str) else each.name
         for each in (*given, *properties)
     ]
-    return list(dict.fromkeys([*names, "ControllerCrash", "ControllerHang"]))
+    return list(dict.fromkeys([*map(canonical, names), "ControllerCrash", "ControllerHang"]))
 
 
 def invariants_of(stage: Stage) -> Sequence[Invariant]:

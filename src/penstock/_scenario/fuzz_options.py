@@ -14,8 +14,6 @@ from penstock._properties.base import Property
 from penstock.errors import PenstockError
 
 HIGHEST_PORT: Final = 65535
-ALSO_INVARIANT: Final = "NoAmbiguousRules"
-"""The property that is judged over the tables as they are, like the other invariants of runs."""
 KEYS_OF_COMMANDS: Final = ("cmd", "port", "cwd", "env", "tls", "log_files")
 """The keys of a controller's table that speak of its process."""
 

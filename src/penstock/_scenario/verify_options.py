@@ -1,7 +1,7 @@
 """What a scenario says of proofs, in its table `[verify]`.
 
     [verify]
-    properties = ["G forall p in h2.rcvq: not p.ssh", "NoLoops"]
+    properties = ["G forall p in h2.rcvq: not p.ssh", "NoForwardingLoops"]
     mode = "penstock"
     timeouts = true
 

@@ -30,6 +30,11 @@ class NoLoops(Property):
     sentence = "No packet comes back to a switch that it has left."
     needs = "a packet that goes from switch to switch"
 
+    @property
+    def name(self) -> str:
+        """The name that it has in all engines."""
+        return "NoForwardingLoops"
+
     def start(self, network: Network) -> Hashable:
         """Learn where the wires lead."""
         state = network.fabric.initial()

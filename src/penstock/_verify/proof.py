@@ -37,6 +37,7 @@ from penstock._explore.reexecution import made_again
 from penstock._explore.search import Bounds, Progress, Stop, Violation, peak_rss_mb
 from penstock._properties.ambiguous import NoAmbiguousRules, switches_of
 from penstock._properties.base import Property, never_exercised
+from penstock._properties.registry import canonical
 from penstock._properties.watch import Watch
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._scenario.verify_options import VerifyOptions, options_of
@@ -55,7 +56,7 @@ from penstock._verify.invariants import NoLoops
 from penstock._verify.lifting import Lifting, Model, Traffic, lift
 from penstock._verify.ltl.checking import Verdict as TemporalVerdict
 from penstock._verify.monitors import Monitor
-from penstock._verify.named_properties import NEARLY, known_of, named_property
+from penstock._verify.named_properties import known_of, named_property, weaker_form
 from penstock._verify.order import all_programs
 from penstock._verify.overlapping import LEFT_OPEN, may_clash, rules_in
 from penstock._verify.packet_classes import PacketClasses
@@ -190,9 +191,9 @@ class Proving:
             raise PenstockError(
                 "There is nothing to prove: give --property with a formula, or properties in [verify]."
             )
-        self._given = tuple(dict.fromkeys(given))
+        self._given = tuple(dict.fromkeys(map(canonical, given)))
         self._named = {text: named_property(text) for text in self._given}
-        self.nearly = [NEARLY[text] for text in self._given if text in NEARLY]
+        self.nearly = list(filter(None, map(weaker_form, self._given)))
         """What is to be said of what is to be proved."""
         self._built: Built | None = None
 

@@ -108,9 +108,11 @@ def written(*traces: Trace, **more: Any) -> ElementTree.Element:
 
 
 def test_of_alike_findings_the_first_is_told_with_what_led_to_it() -> None:
-    found = [FindingLine(n, "violated", "NoLoops", f"s1 loops: try {n}", n, True) for n in (5, 6, 7)]
-    passing = FindingLine(8, "violated", "NoLoops", "s2 loops: a moment", 8)
-    healed = FindingLine(9, "healed", "NoLoops", "s1 loops: try 5", 9, True)
+    found = [
+        FindingLine(n, "violated", "NoForwardingLoops", f"s1 loops: try {n}", n, True) for n in (5, 6, 7)
+    ]
+    passing = FindingLine(8, "violated", "NoForwardingLoops", "s2 loops: a moment", 8)
+    healed = FindingLine(9, "healed", "NoForwardingLoops", "s1 loops: try 5", 9, True)
     (case,) = written(_fuzz_trace(*found, passing, healed)).iter("testcase")
     failure = case.find("failure")
     assert failure is not None and failure.text is not None
@@ -169,7 +171,9 @@ def test_without_files_asked_for_nothing_is_read_or_written(tmp_path: Path) -> N
 
 
 def test_a_search_that_found_nothing_is_a_suite_of_cases_that_passed(tmp_path: Path) -> None:
-    write_ci_files(junit=tmp_path / "a.xml", sarif=None, name="calm", traces=[None], held={"NoLoops": ""})
+    write_ci_files(
+        junit=tmp_path / "a.xml", sarif=None, name="calm", traces=[None], held={"NoForwardingLoops": ""}
+    )
     root = valid((tmp_path / "a.xml").read_bytes())
     assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("1", "0", "0")
 

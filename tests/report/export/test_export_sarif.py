@@ -329,10 +329,10 @@ def test_a_property_that_was_not_broken_is_told_by_the_verdict(
     tmp_path: Path, conclusion: Conclusion | None, kind: str, status: int | None
 ) -> None:
     target = tmp_path / "held.sarif"
-    held = {"NoLoops": "", "Never": "It never had anything to judge."}
+    held = {"NoForwardingLoops": "", "Never": "It never had anything to judge."}
     write_ci_files(junit=None, sarif=target, name="x", traces=[], held=held, conclusion=conclusion)
     kinds = {result["ruleId"]: result["kind"] for result in valid(target.read_bytes())}
-    assert kinds == {"NoLoops": kind, "Never": "notApplicable"}
+    assert kinds == {"NoForwardingLoops": kind, "Never": "notApplicable"}
     (run,) = json.loads(target.read_bytes())["runs"]
     assert [made["exitCode"] for made in run.get("invocations", [])] == ([] if status is None else [status])
 
