@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from penstock._api import check, fuzz, minimize, replay, verify
     from penstock._controllers.controller import FLOOD, Controller
     from penstock._controllers.static import StaticController
+    from penstock._explore.strategies.base import Narrowing, Ordering
+    from penstock._explore.strategies.kinds import TransitionKind
     from penstock._properties import Property, Violated, at_rest, invariant
     from penstock._results import Broken, Minimised, Result, Violation
     from penstock._scenario.scenario import Scenario, load_scenario
@@ -55,7 +57,9 @@ __all__ = [
     "Frame",
     "Host",
     "Minimised",
+    "Narrowing",
     "Network",
+    "Ordering",
     "PenstockError",
     "Property",
     "Result",
@@ -67,6 +71,7 @@ __all__ = [
     "Topology",
     "TopologyBuilder",
     "TraceCutShort",
+    "TransitionKind",
     "Turn",
     "Violated",
     "Violation",
@@ -89,6 +94,8 @@ _HOMES: Final = {
     **dict.fromkeys(("check", "fuzz", "minimize", "replay", "verify"), "_api"),
     **dict.fromkeys(("FLOOD", "Controller"), "_controllers.controller"),
     "StaticController": "_controllers.static",
+    **dict.fromkeys(("Narrowing", "Ordering"), "_explore.strategies.base"),
+    "TransitionKind": "_explore.strategies.kinds",
     **dict.fromkeys(("Property", "Violated", "at_rest", "invariant"), "_properties"),
     **dict.fromkeys(("Broken", "Minimised", "Result", "Violation"), "_results"),
     **dict.fromkeys(("Scenario", "load_scenario"), "_scenario.scenario"),

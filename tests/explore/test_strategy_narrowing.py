@@ -17,7 +17,7 @@ from little_components import network as little_network
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.depth_first import depth_first
 from penstock._explore.strategies.guide import together
-from penstock._explore.strategies.kinds import Kind, Options, kind_of, roles
+from penstock._explore.strategies.kinds import Options, TransitionKind, kind_of, roles
 from penstock._world.component import Endpoint, Port, Send, Step
 from penstock._world.network import Network
 from penstock._world.world import World
@@ -103,7 +103,7 @@ def test_the_order_in_which_strategies_are_named_makes_no_difference():
 
 
 def test_strategies_that_have_nothing_in_common_take_what_any_of_them_would():
-    options = Options([(1, 0, (), 0, None)] * 4, [0] * len(Kind), False)
+    options = Options([(1, 0, (), 0, None)] * 4, [0] * len(TransitionKind), False)
     one, other, third = (lambda _s, _o, mask=mask: mask for mask in (0b0011, 0b1100, 0b0110))
     assert together([])(0, options) == 0b1111
     assert together([one, third])(0, options) == together([third, one])(0, options) == 0b0010
@@ -129,10 +129,10 @@ def test_without_delay_nothing_else_happens_while_a_control_message_is_under_way
                 kind = kind_of(transition, "", known)
                 if control_under_way(world, network):
                     waited += len(world.enabled()) > 1
-                    assert kind in (Kind.ORDER, Kind.REPORT), seed
+                    assert kind in (TransitionKind.ORDER, TransitionKind.REPORT), seed
                 # Answers first: a report is taken in only when no order is under way.
                 if any(world.queue(Endpoint("c0", switch)) for switch in known.switches):
-                    assert kind is Kind.ORDER, seed
+                    assert kind is TransitionKind.ORDER, seed
                 world.take(transition)
     assert waited > 50
 
@@ -158,7 +158,10 @@ def test_unusual_control_messages_are_later_than_frames_to_switches():
             for transition in search.path(state):
                 if any(world.queue(end) for end in INTO_SWITCHES) and control_under_way(world, network):
                     late += 1
-                    assert kind_of(transition, "", known) not in (Kind.ORDER, Kind.REPORT), seed
+                    assert kind_of(transition, "", known) not in (
+                        TransitionKind.ORDER,
+                        TransitionKind.REPORT,
+                    ), seed
                 world.take(transition)
     assert late > 50
 

@@ -114,9 +114,12 @@ def test_a_violation_found_by_strategies_is_replayed_like_any_other(tmp_path: Pa
     ("given", "sentence"),
     [
         (["no-dely"], "There is no strategy 'no-dely': did you mean 'no-delay'?"),
-        (["x"], f"There is no strategy 'x': the strategies are {', '.join(STRATEGIES)}."),
+        (["x"], f"There is no strategy 'x': the strategies are {', '.join(STRATEGIES)}, or file.py:Name."),
         ([{"delays": 1}], "The strategy {'delays': 1} has no name: write name = \"…\" into its table."),
-        ([{"name": 3}], f"There is no strategy 3: the strategies are {', '.join(STRATEGIES)}."),
+        (
+            [{"name": 3}],
+            f"There is no strategy 3: the strategies are {', '.join(STRATEGIES)}, or file.py:Name.",
+        ),
         ([3], "3 is no strategy: write its name, or a table with name and options."),
         ([["no-delay"]], "['no-delay'] is no strategy: write its name, or a table with name and options."),
         (
@@ -182,3 +185,58 @@ def test_a_strategy_of_ones_own_may_be_given_in_python():
         name = "nothing"
 
     assert plan_of([Nothing()], HERE).strategies[0].remark == ""
+
+
+OWN = """
+from penstock import Narrowing, TransitionKind
+
+class OneAtATime(Narrowing):
+    name = "one-at-a-time"
+    def pick(self, cells):
+        return lambda state, options: options.every & ~options.of(TransitionKind.SEND) or options.every
+
+class Faulty(Narrowing):
+    name = "faulty"
+    def pick(self, cells):
+        return lambda state, options: 1 // 0
+
+class Blind(Narrowing):
+    name = "blind"
+    def pick(self, cells):
+        return lambda state, options: 0
+
+class Nameless(Narrowing):
+    pass
+
+nothing = 1
+"""
+
+
+def in_file(tmp_path: Path, name: str) -> Scenario:
+    (tmp_path / "own.py").write_text(OWN)
+    copy(CONTROLLERS / "hub.py", tmp_path)
+    return scenario(f"own.py:{name}", folder=tmp_path)
+
+
+def test_a_strategy_in_a_file_of_the_users_narrows_a_search_and_says_so(tmp_path: Path):
+    full, narrow = check(scenario()).outcome, check(in_file(tmp_path, "OneAtATime")).outcome
+    assert (narrow.result, narrow.stopped_by) == ("bounded", "the limits of one-at-a-time")
+    assert narrow.remarks == [
+        "one-at-a-time: it left transitions out, so what they lead to may have been missed."
+    ]
+    assert narrow.states < full.states
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Faulty", "The strategy faulty raised ZeroDivisionError: .* at .*own.py:"),
+        ("Blind", "The strategy blind picked 0, which is no set of options that has any in it"),
+        ("Nameless", 'own.py:Nameless has no name: write name = "…" into the class'),
+        ("nothing", "own.py:nothing is no strategy: name a subclass of Narrowing or Ordering"),
+        ("Missing", "own.py has no 'Missing'"),
+    ],
+)
+def test_what_is_wrong_with_a_strategy_of_the_users_is_one_sentence(tmp_path: Path, name: str, told: str):
+    with pytest.raises(PenstockError, match=told):
+        check(in_file(tmp_path, name))

@@ -24,6 +24,11 @@ __all__ = ["Narrowing", "Onward", "Ordering", "Strategy"]
 class Narrowing(Strategy):
     """A strategy that leaves transitions out."""
 
+    @property
+    def remark(self) -> str:
+        """What a search with this strategy may have missed, in a sentence."""
+        return f"{self.name}: it left transitions out, so what they lead to may have been missed."
+
     def watcher(self) -> Property | None:
         """Return what must be remembered of a run to pick, as the state of a property never broken."""
         return None

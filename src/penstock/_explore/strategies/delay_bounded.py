@@ -17,7 +17,7 @@ from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.base import Onward, Ordering
 from penstock._explore.strategies.by_cost import by_cost
 from penstock._explore.strategies.guide import Guide
-from penstock._explore.strategies.kinds import Kind, Options
+from penstock._explore.strategies.kinds import Options, TransitionKind
 from penstock._explore.tables import Entry
 
 
@@ -45,4 +45,4 @@ class DelayBounded(Ordering):
 
 
 def _delays(_state: int, options: Options, picked: int) -> list[tuple[int, Entry]]:
-    return list(enumerate(options.in_order(tuple(Kind), picked)))
+    return list(enumerate(options.in_order(tuple(TransitionKind), picked)))

@@ -21,7 +21,7 @@ from penstock._explore.cells import Cells
 from penstock._explore.interning import MASK, WIDTH
 from penstock._explore.strategies.base import Narrowing
 from penstock._explore.strategies.guide import Pick
-from penstock._explore.strategies.kinds import Kind, Options
+from penstock._explore.strategies.kinds import Options, TransitionKind
 from penstock._world.frame import Frame
 from penstock._world.transition import Transition
 from penstock.errors import PenstockError
@@ -70,7 +70,7 @@ class FlowIndependence(Narrowing):
         flows = _Flows(cells, self.is_same_flow)
 
         def pick(state: int, options: Options) -> int:
-            sends = options.of(Kind.SEND)
+            sends = options.of(TransitionKind.SEND)
             if not sends:
                 return options.every
             under_way = flows.under_way(state)

@@ -22,7 +22,7 @@ from penstock._world.signals import FABRIC
 from penstock._world.transition import ACT, DELIVER, Transition
 
 
-class Kind(IntEnum):
+class TransitionKind(IntEnum):
     """What a transition is about, in the order in which things happen where nothing is delayed."""
 
     SIGNAL = 0
@@ -47,7 +47,7 @@ class Kind(IntEnum):
     """The fabric does something, or a frame is befallen on its way."""
 
 
-CONTROL: Final = (Kind.EFFECT, Kind.ORDER, Kind.REPORT)
+CONTROL: Final = (TransitionKind.EFFECT, TransitionKind.ORDER, TransitionKind.REPORT)
 """The kinds of which communication between switches and controllers consists."""
 
 
@@ -65,7 +65,7 @@ def roles(network: Network) -> Roles:
     return Roles(frozenset(talking - forwarding - {FABRIC}), frozenset(talking & forwarding))
 
 
-def kind_of(transition: Transition, cell: str, known: Roles) -> Kind:
+def kind_of(transition: Transition, cell: str, known: Roles) -> TransitionKind:
     """Return what a transition is about, given the component whose cell it happens in.
 
     Whether a frame is in a race is not for one transition alone to say: here it is simply a frame.
@@ -73,17 +73,17 @@ def kind_of(transition: Transition, cell: str, known: Roles) -> Kind:
     verb, node, what = transition
     if verb == DELIVER:
         if node == FABRIC:
-            return Kind.SIGNAL
+            return TransitionKind.SIGNAL
         if isinstance(what, int):
-            return Kind.FRAME if cell in known.switches else Kind.ARRIVAL
-        return Kind.ORDER if node in known.controllers else Kind.REPORT
+            return TransitionKind.FRAME if cell in known.switches else TransitionKind.ARRIVAL
+        return TransitionKind.ORDER if node in known.controllers else TransitionKind.REPORT
     if verb != ACT or node == FABRIC:
-        return Kind.FAULT
+        return TransitionKind.FAULT
     if node in known.controllers:
-        return Kind.REPORT if str(what).startswith("hear ") else Kind.OWN
+        return TransitionKind.REPORT if str(what).startswith("hear ") else TransitionKind.OWN
     if node in known.switches:
-        return Kind.EFFECT if str(what).startswith("apply ") else Kind.OWN
-    return Kind.SEND
+        return TransitionKind.EFFECT if str(what).startswith("apply ") else TransitionKind.OWN
+    return TransitionKind.SEND
 
 
 class Options(NamedTuple):
@@ -101,14 +101,14 @@ class Options(NamedTuple):
         """All options, as a set."""
         return (1 << len(self.entries)) - 1
 
-    def of(self, *kinds: Kind) -> int:
+    def of(self, *kinds: TransitionKind) -> int:
         """Return the options of some kinds, as a set."""
         found = 0
         for kind in kinds:
             found |= self.of_kind[kind]
         return found
 
-    def in_order(self, kinds: Sequence[Kind], options: int) -> list[Entry]:
+    def in_order(self, kinds: Sequence[TransitionKind], options: int) -> list[Entry]:
         """Return the transitions of a set by the order of their kinds."""
         found: list[Entry] = []
         for kind in kinds:
@@ -126,22 +126,22 @@ def options_in(cells: Cells) -> Callable[[int], Options]:
     tables, known = cells.tables, roles(cells.network)
     owners = [*cells.names, *(cells.names[looker.cell] for looker in cells.lookers.values())]
     """The component that each group of transitions belongs to."""
-    sorted_out: dict[int, tuple[tuple[Entry, ...], list[tuple[Kind, int]]]] = {}
+    sorted_out: dict[int, tuple[tuple[Entry, ...], list[tuple[TransitionKind, int]]]] = {}
     """By the identity of a table's row, the row itself and its sets of each kind."""
 
-    def sets_of(place: int, entries: tuple[Entry, ...]) -> list[tuple[Kind, int]]:
-        found = dict.fromkeys(Kind, 0)
+    def sets_of(place: int, entries: tuple[Entry, ...]) -> list[tuple[TransitionKind, int]]:
+        found = dict.fromkeys(TransitionKind, 0)
         for index, entry in enumerate(entries):
             found[kind_of(entry[4], owners[place], known)] |= 1 << index
-        if found[Kind.ORDER] or found[Kind.EFFECT]:
-            found[Kind.RACE], found[Kind.FRAME] = found[Kind.FRAME], 0
+        if found[TransitionKind.ORDER] or found[TransitionKind.EFFECT]:
+            found[TransitionKind.RACE], found[TransitionKind.FRAME] = found[TransitionKind.FRAME], 0
         sets = [(kind, options) for kind, options in found.items() if options]
         sorted_out[id(entries)] = (entries, sets)
         return sets
 
     def options(state: int) -> Options:
         found: list[Entry] = []
-        of_kind = [0] * len(Kind)
+        of_kind = [0] * len(TransitionKind)
         at_rest = True
         for shift, mask, place, rows in tables[state & MASK]:
             entries = rows[state >> shift & mask]

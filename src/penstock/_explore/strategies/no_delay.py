@@ -14,7 +14,7 @@ from typing import ClassVar
 from penstock._explore.cells import Cells
 from penstock._explore.strategies.base import Narrowing
 from penstock._explore.strategies.guide import Pick
-from penstock._explore.strategies.kinds import CONTROL, Kind, Options
+from penstock._explore.strategies.kinds import CONTROL, Options, TransitionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class NoDelay(Narrowing):
 def _in_lock_step(_state: int, options: Options) -> int:
     if not options.of(*CONTROL):
         return options.every
-    for kind in (Kind.EFFECT, Kind.ORDER):
+    for kind in (TransitionKind.EFFECT, TransitionKind.ORDER):
         some = options.of(kind)
         if some:
             return some & -some
-    return options.of(Kind.REPORT)
+    return options.of(TransitionKind.REPORT)

@@ -2,26 +2,31 @@
 
     strategies = ["no-delay", {name = "delay-bounded", delays = 2}, "pkt-seq:count=3,burst=2"]
 
-A name may have options after a colon, or be a table with them.  Any number of strategies may narrow
-a search; one may order it.
+A name may have options after a colon, or be a table with them.  One of a user's own is `file.py:Name`, a
+subclass of `Narrowing` or `Ordering`; installed packages register theirs by the entry points
+`penstock.strategies`.  Any number of strategies may narrow a search; one may order it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
 
 from penstock._base.loading import load_object
 from penstock._base.suggesting import hint
 from penstock._base.tables import fitted
+from penstock._base.users_code import run_users
 from penstock._explore.cells import Cells
 from penstock._explore.search import Outcome
 from penstock._explore.strategies.base import Narrowing, Ordering, Strategy
 from penstock._explore.strategies.delay_bounded import DelayBounded
 from penstock._explore.strategies.flow_ir import FlowIndependence
-from penstock._explore.strategies.guide import Guide
+from penstock._explore.strategies.guide import Guide, Pick
+from penstock._explore.strategies.kinds import Options
 from penstock._explore.strategies.no_delay import NoDelay
 from penstock._explore.strategies.pkt_seq import PacketSequences
 from penstock._explore.strategies.races import Races
@@ -35,6 +40,12 @@ STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
     kind.name: kind
     for kind in (PacketSequences, NoDelay, Unusual, FlowIndependence, DelayBounded, RandomWalks, Races)
 }
+
+
+GROUP: Final = "penstock.strategies"
+"""The entry points by which installed packages register strategies."""
+
+_IN_FILE: Final = ".py:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,7 @@ class Plan:
 
     def guide(self, cells: Cells) -> Guide:
         """Return what the strategies take in the states of a compiled network."""
-        return Guide(cells, [each.pick(cells) for each in self.narrowing])
+        return Guide(cells, [_guarded(each, cells) for each in self.narrowing])
 
     def conclude(self, outcome: Outcome, guide: Guide) -> None:
         """Say in an outcome what the strategies may have missed: then nothing was exhausted."""
@@ -89,6 +100,22 @@ class Plan:
         if limiting and outcome.result == "exhausted":
             outcome.result = "bounded"
             outcome.stopped_by = Bound(f"the limits of {' and '.join(limiting)}", Why.NARROWED)
+
+
+def _guarded(strategy: Narrowing, cells: Cells) -> Pick:
+    """Return how a strategy picks; of a user's own, what it raises is said in one sentence."""
+    if type(strategy).__module__.startswith("penstock."):
+        return strategy.pick(cells)
+    what = f"The strategy {strategy.name}"
+    picks = run_users(what, strategy.pick, cells)
+
+    def pick(state: int, options: Options) -> int:
+        picked = run_users(what, picks, state, options)
+        if not isinstance(picked, int) or picked & ~options.every or (options.every and not picked):
+            raise PenstockError(f"{what} picked {picked!r}, which is no set of options that has any in it.")
+        return picked
+
+    return pick
 
 
 def plan_of(given: Sequence[object], folder: Path) -> Plan:
@@ -116,18 +143,46 @@ def _strategy(given: object, folder: Path) -> Strategy:
     if "name" not in options:
         raise PenstockError(f'The strategy {options!r} has no name: write name = "…" into its table.')
     name = options.pop("name")
-    kind = STRATEGIES.get(name) if isinstance(name, str) else None
+    kind = _kind(name, folder) if isinstance(name, str) else None
     if kind is None:
-        otherwise = f"the strategies are {', '.join(STRATEGIES)}."
-        raise PenstockError(f"There is no strategy {name!r}: {hint(name, STRATEGIES, otherwise)}")
+        known = (*STRATEGIES, *registered())
+        otherwise = f"the strategies are {', '.join(known)}, or file.py:Name."
+        raise PenstockError(f"There is no strategy {name!r}: {hint(name, known, otherwise)}")
     if isinstance(same := options.get("is_same_flow"), str):
         options["is_same_flow"] = load_object(same, folder, "is_same_flow")
     return kind(**fitted(kind, options, f"the strategy {name}"))
 
 
+def _kind(name: str, folder: Path) -> type[Strategy] | None:
+    """Return the class of a strategy: the library's, an installed package's, or one in a user's file."""
+    if _IN_FILE not in name:
+        return STRATEGIES.get(name) or registered().get(name)
+    return _as_strategy(load_object(name, folder, "strategy"), name)
+
+
+def _as_strategy(found: object, name: str) -> type[Strategy]:
+    if not isinstance(found, type) or not issubclass(found, Narrowing | Ordering):
+        raise PenstockError(f"{name} is no strategy: name a subclass of Narrowing or Ordering.")
+    if not isinstance(getattr(found, "name", None), str):
+        raise PenstockError(f'{name} has no name: write name = "…" into the class.')
+    return found
+
+
+@cache
+def registered() -> Mapping[str, type[Strategy]]:
+    """Return the strategies of installed packages, by name."""
+    return {
+        each.name: _as_strategy(run_users(f"The strategy {each.name} of {each.value}", each.load), each.name)
+        for each in entry_points(group=GROUP)
+        if each.name not in STRATEGIES
+    }
+
+
 def _spelt(text: str) -> dict[str, Any]:
     """Return the table that `name:key=value,key=value` stands for."""
-    name, _, rest = text.partition(":")
+    file, dot_py, behind = text.partition(_IN_FILE)
+    name, _, rest = (behind if dot_py else text).partition(":")
+    name = f"{file}{dot_py}{name}" if dot_py else name
     options: dict[str, Any] = {"name": name}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")

@@ -28,7 +28,7 @@ from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.base import Onward, Ordering
 from penstock._explore.strategies.by_cost import by_cost, spent
 from penstock._explore.strategies.guide import Guide
-from penstock._explore.strategies.kinds import Kind, Options
+from penstock._explore.strategies.kinds import Options, TransitionKind
 from penstock._explore.tables import Entry
 from penstock._world.signals import FABRIC
 from penstock._world.transition import ACT, Transition
@@ -38,16 +38,16 @@ INPUT: Final = 8
 DELAY: Final = 16
 
 _DUE: Final = (
-    Kind.SIGNAL,
-    Kind.RACE,
-    Kind.EFFECT,
-    Kind.REPORT,
-    Kind.ORDER,
-    Kind.FRAME,
-    Kind.ARRIVAL,
-    Kind.OWN,
-    Kind.SEND,
-    Kind.FAULT,
+    TransitionKind.SIGNAL,
+    TransitionKind.RACE,
+    TransitionKind.EFFECT,
+    TransitionKind.REPORT,
+    TransitionKind.ORDER,
+    TransitionKind.FRAME,
+    TransitionKind.ARRIVAL,
+    TransitionKind.OWN,
+    TransitionKind.SEND,
+    TransitionKind.FAULT,
 )
 """The kinds of transitions in the order in which they are due."""
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from penstock._explore.cells import Cells
 from penstock._explore.strategies.base import Narrowing
 from penstock._explore.strategies.guide import Pick
-from penstock._explore.strategies.kinds import CONTROL, Kind, Options, Roles, roles
+from penstock._explore.strategies.kinds import CONTROL, Options, Roles, TransitionKind, roles
 from penstock._properties.base import Property
 from penstock._world.network import Network
 from penstock._world.transition import DELIVER, Record
@@ -52,9 +52,9 @@ class Unusual(Narrowing):
         )
 
         def pick(state: int, options: Options) -> int:
-            if options.of(Kind.RACE, Kind.FRAME):
+            if options.of(TransitionKind.RACE, TransitionKind.FRAME):
                 return options.every & ~options.of(*CONTROL)
-            orders = options.of(Kind.ORDER)
+            orders = options.of(TransitionKind.ORDER)
             if not orders & (orders - 1):
                 return options.every
             return options.every & ~_in_between(options, orders, cells.watching.state(state, place))
