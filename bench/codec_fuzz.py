@@ -27,8 +27,8 @@ from random import Random
 from typing import Any
 
 from bench.codec_samples import LONGEST, SAMPLES
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import OpenFlowMessage
-from penstock.openflow.refusals import Refused
 from penstock.openflow.stats import StatsReply, StatsRequest
 from penstock.openflow.wire import Framer, decode, encode
 
@@ -128,7 +128,7 @@ def judge(data: bytes, tally: Tally) -> None:
     except Exception as error:
         tally.wrong.append(f"{type(error).__name__}: {error} from {data[:80].hex()}")
         return
-    if isinstance(message, Refused):
+    if isinstance(message, OpenFlowError):
         tally.refused += 1
         tally.refusals[message.refusal.name] += 1
         if not str(message).endswith("."):
@@ -145,10 +145,10 @@ def judge(data: bytes, tally: Tally) -> None:
         tally.wrong.append(f"{message!r} came back as {again!r}"[:800])
 
 
-def _decoded(data: bytes) -> OpenFlowMessage | Refused:
+def _decoded(data: bytes) -> OpenFlowMessage | OpenFlowError:
     try:
         return decode(data)
-    except Refused as refused:
+    except OpenFlowError as refused:
         return refused
 
 
@@ -166,7 +166,7 @@ def judge_stream(rng: Random, messages: list[bytes], tally: Tally) -> None:
             out += tally.timed(partial(framer.feed, piece))
             if framer.held > _MAX:
                 tally.wrong.append(f"a framer holds {framer.held} bytes")
-    except Refused:
+    except OpenFlowError:
         if sound:
             tally.wrong.append("a framer refused a sound stream")
     except Exception as error:

@@ -19,7 +19,7 @@ from penstock._controllers.tcp.process import ControllerProcess, Program
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._controllers.tcp.session import ControlSession, Patience, connect
 from penstock._fuzz.building import build_setting
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._fuzz.recorder import Recorder
 from penstock._scenario.scenario import scenario_of
 from penstock._trace.trace import TraceWriter
@@ -174,7 +174,7 @@ class LiveTree(Tree):
         self._folder = tempfile.TemporaryDirectory(prefix="penstock-fattree-")
         writer = TraceWriter(Path(self._folder.name) / "trace.jsonl", scenario.table(), scenario.folder)
         self._recorder = Recorder(writer, setting.version)
-        self._stage = LiveStage(
+        self._stage = LiveHarness(
             setting, self._recorder, listening_s=60, joining_s=_LIMIT_S, patience=_PATIENCE
         )
         super().__init__(setting.topology, self._stage.world)

@@ -26,7 +26,7 @@ from typing import Any, Final
 from penstock._controllers.tcp.ports import free_port
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.inputs import input_of
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._minimize.virtual_replay import SilentRecorder
 from penstock._scenario.scenario import scenario_of
 from penstock.openflow.messages import V10, V13
@@ -71,7 +71,7 @@ def memory_mb() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) / _PAGES_PER_MB
 
 
-async def play(stage: LiveStage, watching: Watching, messages: int) -> None:
+async def play(stage: LiveHarness, watching: Watching, messages: int) -> None:
     """Have hosts send packets until all messages were taken."""
     await stage.open()
     pairs = [("h1", "h2"), ("h2", "h1")]
@@ -98,7 +98,7 @@ def measure(version: int, messages: int, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
 
         async def run() -> None:
-            stage = LiveStage(setting, SilentRecorder(version), logs=Path(folder))
+            stage = LiveHarness(setting, SilentRecorder(version), logs=Path(folder))
             stage.log_observers.append(watching.hear)
             try:
                 await play(stage, watching, messages)

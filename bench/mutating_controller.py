@@ -19,7 +19,7 @@ from typing import Final
 
 from bench.codec_fuzz import mutated
 from bench.codec_samples import SAMPLES
-from penstock.openflow.refusals import Refused
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.wire import decode, encode
 
 BLOCK: Final = 200
@@ -39,7 +39,7 @@ _AS_EQUAL: Final = {1: b"", 4: struct.pack("!BBHIIxxxxQ", 4, 24, 24, 3, 1, 0)}
 def _is_for_switches(data: bytes, version: int) -> bool:
     try:
         decode(data, version, at_switch=True)
-    except Refused:
+    except OpenFlowError:
         return False
     return True
 

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._world.component import Endpoint, Port, Send, Step
 from penstock._world.fabric import Fabric, Wire
 from penstock._world.network import Network
@@ -215,7 +215,7 @@ class Controller:
         return Step(tuple(sorted(tables.items())), (Send(switch, Command(message.buffer, rule)),))
 
 
-def cells(pings: int) -> Cells:
+def cells(pings: int) -> CompiledNetwork:
     """Return NICE's model compiled for searching."""
     links = [
         Wire(Endpoint("A", 1), Endpoint("s1", 1)),
@@ -225,7 +225,7 @@ def cells(pings: int) -> Cells:
     sessions = [Wire(Endpoint(switch, "C"), Endpoint("C", switch)) for switch in ("s1", "s2")]
     fabric = Fabric(cables=links, sessions=sessions)
     channels = [end for wire in (*links, *sessions) for end in wire]
-    return Cells(
+    return CompiledNetwork(
         Network([Client(pings), Server(), Switch("s1"), Switch("s2"), Controller()], fabric, channels)
     )
 

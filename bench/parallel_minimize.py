@@ -42,11 +42,11 @@ from penstock._controllers.tcp import ports
 from penstock._fuzz.fuzzing import Fuzzing, fuzz
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.invariants import invariants_of
-from penstock._minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock._minimize.ddmin import Minimal, minimise
 from penstock._minimize.parallel import Work, minimise_in_parallel
-from penstock._minimize.waiting import Waiting
+from penstock._minimize.timings import Waiting
 from penstock._minimize.worker import Origin
+from penstock._minimize.worker_pool import DaskCrew, LocalCrew, WorkerPool
 from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
 
@@ -149,7 +149,7 @@ def on_cluster(origin: Origin, workers: int) -> Row:
     return _row("Dask", workers, found, work, shown)
 
 
-def _crewed(origin: Origin, crew: Crew) -> tuple[Minimal, Work]:
+def _crewed(origin: Origin, crew: WorkerPool) -> tuple[Minimal, Work]:
     work: list[Work] = []
     found = minimise_in_parallel(origin, crew, simplify=False, report=work.append)
     return found, work[0]

@@ -27,9 +27,9 @@ from bench import parallel_minimize, sts_cases
 from bench.nice_search import Rows, options_of, publish
 from penstock._minimize.ddmin import minimise
 from penstock._minimize.live_peek import LivePeekingReproducer
+from penstock._minimize.recording import load_script
 from penstock._minimize.reproducers import reproducer_of
-from penstock._minimize.script import load_script
-from penstock._minimize.waiting import Waiting
+from penstock._minimize.timings import Waiting
 from penstock.errors import PenstockError
 
 NAME: Final = "peeking"

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock._controllers.controller import FLOOD, Controller
 from penstock._controllers.native import NativeController
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._world.assembly import build_network
 from penstock._world.component import Component
 from penstock._world.hosts import Host, Turn
@@ -122,7 +122,7 @@ def experiment(pings: int, controller: Component, *, distinct: bool = False) -> 
     return network, world.snapshot()
 
 
-def cells(pings: int, controller: Component, *, distinct: bool = False) -> Cells:
+def cells(pings: int, controller: Component, *, distinct: bool = False) -> CompiledNetwork:
     """Return the experiment compiled for searching."""
     network, start = experiment(pings, controller, distinct=distinct)
-    return Cells(network, start=start)
+    return CompiledNetwork(network, start=start)

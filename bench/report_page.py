@@ -32,7 +32,7 @@ from typing import Any
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from penstock._fuzz.fuzzing import fuzz
-from penstock._minimize.script import trace_file
+from penstock._minimize.recording import trace_file
 from penstock._report.document import report_on
 from penstock._report.page import render
 from penstock._scenario.scenario import Scenario

@@ -38,8 +38,8 @@ from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.summary import lasting
 from penstock._minimize.confirming import is_confirmed
 from penstock._minimize.ddmin import Minimal, minimise
+from penstock._minimize.recording import Recording, load_script
 from penstock._minimize.reproducers import reproducer_of
-from penstock._minimize.script import Script, load_script
 from penstock._scenario.scenario import Scenario, load_scenario
 from penstock.errors import PenstockError
 
@@ -174,12 +174,12 @@ def fuzzed(scenario: Scenario, folder: Path) -> Report:
     return asyncio.run(fuzz(scenario, folder, invariants=invariants_of, conduct=conduct))
 
 
-def given_inputs(script: Script) -> int:
+def given_inputs(script: Recording) -> int:
     """Return how many inputs of a run did something to the network."""
     return sum(not isinstance(cue.what, Wait | Check) for cue in script.inputs)
 
 
-def minimised(case: str, report: Report, *, tries: int = 1) -> tuple[Script, Minimal]:
+def minimised(case: str, report: Report, *, tries: int = 1) -> tuple[Recording, Minimal]:
     """Minimise a run of a case."""
     script = load_script(report.folder)
     reproducer = reproducer_of(script, wide=CASES[case].is_wide)

@@ -26,8 +26,8 @@ from bench import sts_dice
 from bench.nice_search import Rows, options_of, publish
 from bench.sts_cases import fuzzed
 from penstock._minimize.ddmin import NotReproducedError, minimise
+from penstock._minimize.recording import RecordedInput, Recording, load_script
 from penstock._minimize.reproducing import Attempt, chance_of_missing
-from penstock._minimize.script import Cue, Script, load_script
 from penstock._minimize.virtual_replay import VirtualReproducer
 from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
@@ -48,7 +48,7 @@ class Retrying:
         self._reproducer = reproducer
         self.script = reproducer.script
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:
         """Replay until the violation comes, but no oftener than that."""
         seconds = 0.0
         for number in range(1, tries + 1):
@@ -58,15 +58,15 @@ class Retrying:
                 return replace(attempt, tries=number, seconds=seconds)
         raise PenstockError(f"Nothing can be replayed {tries} times: give a number from 1 up.")
 
-    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
+    def record(self, inputs: Sequence[RecordedInput], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay once, and write what happens as a trace."""
         return self._reproducer.record(inputs, path, home=home)
 
-    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
+    def rewritten(self, inputs: Sequence[RecordedInput]) -> Recording | None:
         """Return a replay as a script of its own, if it leads to the violation."""
         return self._reproducer.rewritten(inputs)
 
-    def with_script(self, script: Script) -> Self:
+    def with_script(self, script: Recording) -> Self:
         """Return a reproducer for another script."""
         return type(self)(self._reproducer.with_script(script))
 
@@ -95,7 +95,7 @@ class Row:
         return sum(comb(self.samples, n) * chance**n * (1 - chance) ** (self.samples - n) for n in numbers)
 
 
-def recorded(folder: Path) -> Script:
+def recorded(folder: Path) -> Recording:
     """Return a run in which the controller failed; no order of messages matters for that."""
     sts_dice.load(1.0, 0)
     scenario = Scenario(
@@ -113,14 +113,14 @@ def recorded(folder: Path) -> Script:
     return replace(load_script(fuzzed(scenario, folder).folder), settles=True)
 
 
-def shortest(script: Script) -> tuple[Cue, ...]:
+def shortest(script: Recording) -> tuple[RecordedInput, ...]:
     """Return the fewest inputs of a run with which the controller can fail."""
     sts_dice.load(1.0, 0)
     return minimise(script, VirtualReproducer(script), simplify=False).inputs
 
 
 def measure(
-    script: Script, fewest: Sequence[Cue], tries: int, chance: float, samples: int, rounds: int
+    script: Recording, fewest: Sequence[RecordedInput], tries: int, chance: float, samples: int, rounds: int
 ) -> Row:
     """Minimise a run some times, and count how often the shortest sequence is missed."""
     reproducer = Retrying(VirtualReproducer(script))

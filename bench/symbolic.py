@@ -29,7 +29,7 @@ from penstock._concolic.packets.frames import FrameSpace
 from penstock._concolic.packets.inputs import PacketQuestion
 from penstock._concolic.paths import Exploration, explore
 from penstock._concolic.solving.solver import Solver
-from penstock._controllers.reactions import Reaction
+from penstock._controllers.probing import Reaction
 from penstock.errors import PenstockError
 
 KNOWN_MACS = (0, 2, 5, 10)
@@ -78,7 +78,7 @@ def explored_once(
     """Find the paths of a packet that comes in one state, by one inlet."""
     question = PacketQuestion(inlet.packet_in(), frames)
     return explore(
-        lambda inputs: station.controller.pose(state, inlet.switch, question, inputs),
+        lambda inputs: station.controller.probe(state, inlet.switch, question, inputs),
         question.space,
         solver=solver,
     )

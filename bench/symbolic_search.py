@@ -17,12 +17,12 @@ from bench.symbolic_apps import LEARNING
 from penstock._controllers.osken.binding import OsKenController
 from penstock._engine.building import Built, build, joined
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
 from penstock._scenario.scenario import Scenario
 from penstock._world.component import Component
-from penstock._world.hosts import CuriousHost
-from penstock._world.hosts.curious import PacketSource
+from penstock._world.hosts import SymbolicHost
+from penstock._world.hosts.symbolic_host import PacketSource
 from penstock._world.topology import topology
 
 APPS = (f"ryu.app.{LEARNING}",)
@@ -34,11 +34,11 @@ class Recording:
     """A source of packets that writes down what another one says."""
 
     def __init__(self, source: PacketSource) -> None:
-        self.looks_at = source.looks_at
+        self.reads = source.reads
         self.answers: Answers = {}
         self._source = source
 
-    def packets(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
+    def packets(self, host: SymbolicHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
         """Return the packets that the other source says."""
         found = self._source.packets(host, seen)
         self.answers[_situation(self, host, seen)] = found
@@ -53,10 +53,10 @@ class ByHand:
     """A source of packets that has all its answers from somebody else."""
 
     def __init__(self, recording: Recording) -> None:
-        self.looks_at = recording.looks_at
+        self.reads = recording.reads
         self._answers = recording.answers
 
-    def packets(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
+    def packets(self, host: SymbolicHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
         """Return the packets that were written down."""
         return self._answers[_situation(self, host, seen)]
 
@@ -65,8 +65,8 @@ class ByHand:
         return ()
 
 
-def _situation(source: PacketSource, host: CuriousHost, seen: Mapping[str, Any]) -> Hashable:
-    return (host.name, *(seen[name] for name in source.looks_at))
+def _situation(source: PacketSource, host: SymbolicHost, seen: Mapping[str, Any]) -> Hashable:
+    return (host.name, *(seen[name] for name in source.reads))
 
 
 class Searched(NamedTuple):
@@ -95,11 +95,11 @@ def _built(shape: str, controller: Component | Mapping[str, Any]) -> Built:
 def _searched(built: Built, source: PacketSource, states: int) -> Searched:
     """Have the switches join, and search from there; the source is first asked when they have."""
     for made in built.network.components:
-        if isinstance(made, CuriousHost):
+        if isinstance(made, SymbolicHost):
             made.source = source
     started = time.perf_counter()
     start = joined(built.network, CONTROLLER, built.properties).start
-    cells = Cells(built.network, built.properties, start)
+    cells = CompiledNetwork(built.network, built.properties, start)
     outcome = breadth_first(Search(cells, Bounds(states=states), first_only=False))
     seconds = time.perf_counter() - started
     return Searched(outcome.result, outcome.states, outcome.transitions, seconds)

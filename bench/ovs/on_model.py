@@ -26,8 +26,8 @@ from penstock._world.component import Step as Reaction
 from penstock._world.frame import Frame
 from penstock._world.signals import FABRIC, Carrier
 from penstock._world.switch import PortSpec, Switch, SwitchOptions
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import Error, OpenFlowMessage
-from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
 from penstock.openflow.wire.quoting import SentBytes, refusal_of
 
@@ -108,7 +108,7 @@ class _Run:
         """Let the switch hear bytes; what the codec cannot read it refuses for the switch."""
         try:
             message = decode(data)
-        except Refused as refused:
+        except OpenFlowError as refused:
             return (Send(controller, refusal_of(data, refused, self._program.version)),)
         self._sent[controller].keep(data)
         return self._after(self._switch.receive(self._state, controller, replace(message)))

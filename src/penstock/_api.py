@@ -200,7 +200,7 @@ def replay(
     This runs the code that the trace names.  If that is not what the trace was recorded with here, a
     `PenstockError` says so, unless you `trust` it.
     """
-    from penstock._minimize.script import trace_file
+    from penstock._minimize.recording import trace_file
     from penstock._trace.consent import consent_to
     from penstock._worker.commands import in_worker
 
@@ -229,8 +229,8 @@ def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Resu
 
 
 def _given_again(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Attempt]:
+    from penstock._minimize.recording import is_wide, script_of
     from penstock._minimize.reproducers import reproducer_of
-    from penstock._minimize.script import is_wide, script_of
     from penstock._trace.consent import runnable
 
     script = script_of(recorded, runnable(recorded, file.parent, consent))
@@ -269,7 +269,7 @@ def minimize(
     """
     from penstock._minimize.confirming import confirmed, confirming_tries
     from penstock._minimize.ddmin import Minimal, minimise
-    from penstock._minimize.script import trace_file
+    from penstock._minimize.recording import trace_file
     from penstock._minimize.worker import Origin
     from penstock._minimize.writing import folder_for, write_minimal
     from penstock._trace.consent import consent_to

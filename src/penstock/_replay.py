@@ -24,9 +24,9 @@ from penstock._world.world import World, states_of
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
+    from penstock._minimize.recording import Recording
     from penstock._minimize.reproducing import Attempt
-    from penstock._minimize.script import Script
-    from penstock._minimize.waiting import Waiting
+    from penstock._minimize.timings import Waiting
 
 _MOST_SHOWN = 200
 """How much is shown of a line that differs."""
@@ -60,7 +60,7 @@ def replay(
     Where real processes take part, it is run up to `tries` times until the violation comes; `waiting` says
     how they are waited for.
     """
-    from penstock._minimize.script import is_fuzzed, trace_file
+    from penstock._minimize.recording import is_fuzzed, trace_file
 
     file = trace_file(path)
     consent = consent_to(file) if consent is None else consent
@@ -113,9 +113,9 @@ def _short(message: str | None, sends: tuple[str, ...]) -> str:
 
 
 def _fuzzed(trace: Trace, scenario: Scenario, path: Path, tries: int, waiting: Waiting | None) -> Replay:
+    from penstock._minimize.recording import is_wide, script_of
     from penstock._minimize.reproducers import reproducer_of
-    from penstock._minimize.script import is_wide, script_of
-    from penstock._minimize.waiting import USUAL
+    from penstock._minimize.timings import USUAL
 
     script = script_of(trace, scenario)
     reproducer = reproducer_of(script, wide=is_wide(trace), waiting=waiting or USUAL)
@@ -130,7 +130,7 @@ def _fuzzed(trace: Trace, scenario: Scenario, path: Path, tries: int, waiting: W
 
 
 def _described(
-    script: Script, attempt: Attempt, diverged: int | None = None, difference: str = "", lines: int = 0
+    script: Recording, attempt: Attempt, diverged: int | None = None, difference: str = "", lines: int = 0
 ) -> Replay:
     violation = script.violation
     if diverged is None and attempt.divergence is not None and not attempt.reproduced:

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, 
 from report_reading import OpenReport
 
 from penstock._cli.main import commands
-from penstock._minimize.script import trace_file
+from penstock._minimize.recording import trace_file
 from penstock._report.document import report_on
 from penstock._report.page import render
 from penstock._trace.consent import consent_to

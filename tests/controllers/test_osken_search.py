@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from osken_lab import control, need_ryu, network_of
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.depth_first import depth_first
 from penstock._explore.search import Bounds, Search
 from penstock._world.hosts import host
@@ -39,7 +39,7 @@ def pinging(app: str, timers: int = 0, pings: int = 1) -> Network:
 
 
 def searched(network: Network):
-    return depth_first(Search(Cells(network), Bounds(states=200_000)))
+    return depth_first(Search(CompiledNetwork(network), Bounds(states=200_000)))
 
 
 def stepped(network: Network) -> tuple[int, int]:

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from penstock._controllers.tcp.answers import Answers
-from penstock._controllers.tcp.line import Line
+from penstock._controllers.tcp.reconnecting_session import ReconnectingSession
 from penstock.openflow.messages import V13, EchoReply, EchoRequest, Hello, OpenFlowMessage
 from penstock.openflow.wire import decode, encode
 from tcp_lab import until
@@ -20,14 +20,14 @@ async def heard_by(reader: asyncio.StreamReader) -> OpenFlowMessage:
     return decode(header + await reader.readexactly(int.from_bytes(header[2:4], "big") - 8))
 
 
-def asked(act: Callable[[Answers, Line, Ends], Awaitable[None]]) -> Answers:
+def asked(act: Callable[[Answers, ReconnectingSession, Ends], Awaitable[None]]) -> Answers:
     """Ask a question on a connected line, and let the test be the controller."""
     answers = Answers(limit_s=30.0)
 
     async def run() -> None:
         arrived: asyncio.Queue[Ends] = asyncio.Queue()
         server = await asyncio.start_server(lambda *ends: arrived.put_nowait(ends), "127.0.0.1", 0)
-        line = Line(
+        line = ReconnectingSession(
             "s1",
             "c0",
             V13,
@@ -52,7 +52,7 @@ def asked(act: Callable[[Answers, Line, Ends], Awaitable[None]]) -> Answers:
     return answers
 
 
-async def hang_up(line: Line, writer: asyncio.StreamWriter) -> None:
+async def hang_up(line: ReconnectingSession, writer: asyncio.StreamWriter) -> None:
     session = line.session
     assert session is not None
     writer.close()
@@ -60,7 +60,7 @@ async def hang_up(line: Line, writer: asyncio.StreamWriter) -> None:
 
 
 def test_an_answer_counts() -> None:
-    async def act(answers: Answers, line: Line, ends: Ends) -> None:
+    async def act(answers: Answers, line: ReconnectingSession, ends: Ends) -> None:
         question = await heard_by(ends[0])
         assert isinstance(question, EchoRequest)
         ends[1].write(encode(EchoReply(data=question.data, xid=question.xid), V13))
@@ -71,7 +71,7 @@ def test_an_answer_counts() -> None:
 
 
 def test_a_controller_that_hangs_up_has_not_answered() -> None:
-    async def act(answers: Answers, line: Line, ends: Ends) -> None:
+    async def act(answers: Answers, line: ReconnectingSession, ends: Ends) -> None:
         await hang_up(line, ends[1])
 
         def is_told() -> bool:
@@ -85,7 +85,7 @@ def test_a_controller_that_hangs_up_has_not_answered() -> None:
 
 
 def test_a_controller_that_hung_up_because_it_ended_is_not_said_to_be_silent() -> None:
-    async def act(answers: Answers, line: Line, ends: Ends) -> None:
+    async def act(answers: Answers, line: ReconnectingSession, ends: Ends) -> None:
         await hang_up(line, ends[1])
         answers.expire()
         # Nobody knows yet whether the process has ended.
@@ -98,7 +98,7 @@ def test_a_controller_that_hung_up_because_it_ended_is_not_said_to_be_silent() -
 
 
 def test_what_is_in_doubt_in_the_end_counts_as_unanswered() -> None:
-    async def act(answers: Answers, line: Line, ends: Ends) -> None:
+    async def act(answers: Answers, line: ReconnectingSession, ends: Ends) -> None:
         await hang_up(line, ends[1])
         await answers.settle(1.0)
 

@@ -7,7 +7,7 @@ from random import Random
 
 from random_systems import Automaton, Order, random_automaton
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
 from penstock._explore.strategies.guide import Guide
 from penstock._explore.strategies.plan import Plan, plan_of
@@ -43,7 +43,7 @@ def controlled_network(random: Random, *, faults: bool = False) -> tuple[Network
 def planned(network: Network, watchers: list[Property], *names: object) -> tuple[Search, Guide, Plan]:
     """Return a search of a network by strategies that are named."""
     plan = plan_of(names, Path())
-    cells = Cells(network, [*watchers, *plan.watchers()])
+    cells = CompiledNetwork(network, [*watchers, *plan.watchers()])
     guide = plan.guide(cells)
     search = Search(cells, Bounds(), first_only=False, successors=guide if plan.narrowing else None)
     return search, guide, plan

@@ -48,7 +48,7 @@ class Automaton:
 class Onlooker(Automaton):
     """An automaton whose actions come and go with the states of others, in a way made at random."""
 
-    looks_at: tuple[str, ...]
+    reads: tuple[str, ...]
     salt: int
     restless: bool
     """Whether it goes on, without sending anything, when it has sent all it may: then runs have no end."""
@@ -57,7 +57,7 @@ class Onlooker(Automaton):
         raise AssertionError("an aware component is asked for its actions with the others in view")
 
     def actions_given(self, state: tuple[int, int], seen: Mapping[str, Any]) -> tuple[str, ...]:
-        assert tuple(seen) == self.looks_at
+        assert tuple(seen) == self.reads
         if not state[1] and not self.restless:
             return ()
         sights = [_sight(name, other) for name, other in seen.items()]
@@ -160,9 +160,9 @@ def _opened_eyes(random: Random, automaton: Automaton, names: list[str]) -> Auto
     return _onlooker(random, automaton, random.sample(others, min(random.choice((1, 1, 2, 4)), len(others))))
 
 
-def _onlooker(random: Random, automaton: Automaton, looks_at: list[str]) -> Onlooker:
+def _onlooker(random: Random, automaton: Automaton, reads: list[str]) -> Onlooker:
     salt, restless = random.randrange(1000), random.random() < 0.3
-    return Onlooker(**vars(automaton), looks_at=tuple(looks_at), salt=salt, restless=restless)
+    return Onlooker(**vars(automaton), reads=tuple(reads), salt=salt, restless=restless)
 
 
 def sparsely_aware_network(random: Random) -> tuple[Network, Order]:
@@ -171,8 +171,8 @@ def sparsely_aware_network(random: Random) -> tuple[Network, Order]:
     names = [f"p{i}" for i in range(count)]
     ports, wires = _wired(names, [(random.randrange(i), i) for i in range(1, count)])
     components = [random_automaton(random, name, ports[name], 1) for name in names]
-    looker = random.randrange(count)
-    others = [name for name in (*names, FABRIC) if name != names[looker]]
-    looks_at = random.sample(others, random.choice((1, 1, 2)))
-    components[looker] = _onlooker(random, components[looker], looks_at)
+    reader = random.randrange(count)
+    others = [name for name in (*names, FABRIC) if name != names[reader]]
+    reads = random.sample(others, random.choice((1, 1, 2)))
+    components[reader] = _onlooker(random, components[reader], reads)
     return Network(components, Fabric(cables=wires), _ends(wires)), _order(random)

@@ -10,9 +10,9 @@ from typing import Any
 from random_systems import Automaton, Order, random_network, sparsely_aware_network
 
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.depth_first import depth_first
-from penstock._explore.expand import plain
+from penstock._explore.expand import expand_all
 from penstock._explore.search import Bounds, Key, Search, Successors
 from penstock._properties.base import Property, Violated
 from penstock._world.network import Network
@@ -75,7 +75,7 @@ class InTheEnd(Property):
 
 def random_cells(
     seed: int, *, faults: bool = False, aware: bool = False, restless: bool = False, sparse: bool = False
-) -> Cells:
+) -> CompiledNetwork:
     """Return a random network with random properties, compiled."""
     random = Random(seed)
     if sparse:
@@ -95,7 +95,7 @@ def random_cells(
         properties.append(Together(read, frozenset(combinations) - {(0,) * len(read)}))
     if random.random() < 0.5:
         properties.append(InTheEnd(random.randrange(1, 6)))
-    return Cells(network, properties)
+    return CompiledNetwork(network, properties)
 
 
 def _made_restless(random: Random, network: Network) -> Network:
@@ -107,9 +107,9 @@ def _made_restless(random: Random, network: Network) -> Network:
     return Network(components, network.fabric, [end for end in network.channels if end.node != FABRIC])
 
 
-def is_small(cells: Cells) -> bool:
+def is_small(cells: CompiledNetwork) -> bool:
     """Tell whether a system has no more states than the largest that is compared."""
-    expand, first = plain(cells), cells.initial()
+    expand, first = expand_all(cells), cells.initial()
     met, waiting = {first}, [first]
     while waiting and len(met) <= LARGEST:
         for after in expand(waiting.pop())[0]:
@@ -123,7 +123,9 @@ def is_small(cells: Cells) -> bool:
 class Noting(Search):
     """A search that notes which states are at rest."""
 
-    def __init__(self, cells: Cells, successors: Successors | None = None, key: Key | None = None) -> None:
+    def __init__(
+        self, cells: CompiledNetwork, successors: Successors | None = None, key: Key | None = None
+    ) -> None:
         super().__init__(cells, Bounds(), first_only=False, successors=successors, key=key)
         self.resting: set[int] = set()
 
@@ -138,7 +140,7 @@ class Noting(Search):
 
 
 def searched(
-    cells: Cells, successors: Successors | None, *, order: str = "breadth", sleep: bool = False
+    cells: CompiledNetwork, successors: Successors | None, *, order: str = "breadth", sleep: bool = False
 ) -> Noting:
     """Return a search of all that successors leave, to its end."""
     search = Noting(cells, successors)

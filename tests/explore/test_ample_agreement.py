@@ -13,14 +13,14 @@ import pytest
 from reducible_systems import Noting, is_small, random_cells, searched
 
 from little_components import Talker, network, wire
-from penstock._explore import ample, quiet
+from penstock._explore import ample, local_independence
 from penstock._explore.ample import Ample
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.footprints import Footprints
-from penstock._explore.foresight import Foresight
-from penstock._explore.quiet import Quiet
+from penstock._explore.local_independence import LocalIndependence
+from penstock._explore.lookahead import Lookahead
+from penstock._explore.property_cells import Watching
 from penstock._explore.reductions import reduced
-from penstock._explore.watching import Watching
 
 SYSTEMS = 50
 """How many systems of each sort are compared."""
@@ -47,7 +47,7 @@ WAYS = [
 ]
 
 
-def small_systems(sort: str) -> Iterator[tuple[int, Cells, Noting]]:
+def small_systems(sort: str) -> Iterator[tuple[int, CompiledNetwork, Noting]]:
     """Yield systems of a sort that are small enough, by their seeds, each with its full search."""
     found = ((seed, random_cells(seed, **SORTS[sort])) for seed in count(1))
     small = ((seed, cells, searched(cells, None)) for seed, cells in found if is_small(cells))
@@ -81,7 +81,7 @@ def test_quiet_cells_alone_lose_nothing_either(sort: str) -> None:
 class Watchful(Talker):
     """Talks of its own accord, and yet it looks at another."""
 
-    looks_at = ("onlooked",)
+    reads = ("onlooked",)
 
     def actions(self, state: tuple[int, tuple[Any, ...]]) -> tuple[str, ...]:
         raise AssertionError("an aware component is asked for its actions with the others in view")
@@ -100,7 +100,7 @@ def test_a_message_of_an_aware_cell_may_still_come_first(
     talkers = [Watchful("aware", (1,), 1), Talker("onlooked", ()), Talker("early", (1,), 1), Talker("idle")]
     idle = Talker("elsewhere", (1,), 1)
     wires = [wire("hearer:1", "early:1"), wire("hearer:2", "aware:1"), wire("elsewhere:1", "idle:1")]
-    cells = Cells(network([Talker("hearer", (1, 2)), *talkers, idle], wires))
+    cells = CompiledNetwork(network([Talker("hearer", (1, 2)), *talkers, idle], wires))
     full = searched(cells, None)
     found = searched(cells, reduced(cells, reductions), order=order, sleep=sleep)
     heard = {str(cells.component_states(state)["hearer"][1][0]) for state in found.resting}
@@ -108,11 +108,11 @@ def test_a_message_of_an_aware_cell_may_still_come_first(
     assert found.found == full.found and found.outcome.states < full.outcome.states
 
 
-def without_foresight(cells: Cells) -> Ample:
+def without_foresight(cells: CompiledNetwork) -> Ample:
     footprints = Footprints(cells)
-    quiet_cells, full = Quiet(cells, footprints), reduced(cells, ["footprints"])
-    foresight = Foresight(cells, quiet_cells, footprints, allowance=0, share=0)
-    return Ample(cells, (full.plain, full.wary), quiet_cells, foresight)
+    quiet_cells, full = LocalIndependence(cells, footprints), reduced(cells, ["footprints"])
+    foresight = Lookahead(cells, quiet_cells, footprints, allowance=0, share=0)
+    return Ample(cells, (full.expand_all, full.expand_with_sleep_sets), quiet_cells, foresight)
 
 
 def _never(*_: Any) -> bool:
@@ -124,14 +124,14 @@ def _always(*_: Any) -> bool:
 
 
 MUTANTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
-    "C1: others of the same cell may come before": (Foresight, "_is_harmless", _always),
-    "C1: properties and onlookers may care": (Foresight, "_matters", _never),
-    "C1: messages may come to a quiet cell": (Quiet, "_reaches", lambda *_: 0),
-    "C1: others of the cell may come before a single one": (Quiet, "_commutes", _always),
-    "C1: messages may come before a single one": (quiet, "_are_silent", _always),
-    "C1: what the fabric may still do": (Cells, "is_settled", _always),
-    "C1: what aware cells do and look at": (Quiet, "_is_aloof", _always),
-    "C2: what properties read": (Quiet, "is_unread", _always),
+    "C1: others of the same cell may come before": (Lookahead, "_is_harmless", _always),
+    "C1: properties and onlookers may care": (Lookahead, "_matters", _never),
+    "C1: messages may come to a quiet cell": (LocalIndependence, "_reaches", lambda *_: 0),
+    "C1: others of the cell may come before a single one": (LocalIndependence, "_commutes", _always),
+    "C1: messages may come before a single one": (local_independence, "_are_silent", _always),
+    "C1: what the fabric may still do": (CompiledNetwork, "is_settled", _always),
+    "C1: what aware cells do and look at": (LocalIndependence, "_is_aloof", _always),
+    "C2: what properties read": (LocalIndependence, "is_unread", _always),
     "C3: chains of witnesses end": (ample._Forest, "beyond", lambda _self, _state, found: found[0]),
     "sleep sets: properties may care": (Watching, "commute", _always),
     "footprints: both orders are tried": (Footprints, "_tried", _always),
@@ -162,7 +162,7 @@ def test_without_any_one_of_the_conditions_something_is_lost(
     pytest.fail("nothing was lost")
 
 
-def loses(cells: Cells, wanted: object) -> bool:
+def loses(cells: CompiledNetwork, wanted: object) -> bool:
     """Tell whether a search with all reductions, or one by quiet cells alone, comes to something else."""
     for make in (lambda: reduced(cells, ["ample", "footprints"]), lambda: without_foresight(cells)):
         for order, sleep in (("breadth", True), ("depth", False)):

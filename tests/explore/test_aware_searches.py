@@ -14,7 +14,7 @@ from random_systems import Onlooker, random_network
 from little_components import Talker, network, wire
 from penstock._explore import interning
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.depth_first import depth_first
 from penstock._explore.random_walk import random_walk
 from penstock._explore.search import Bounds, Outcome, Search
@@ -35,7 +35,7 @@ class Counter:
     """Counts on by itself where its rule allows it, given the counts of those it looks at."""
 
     name: str
-    looks_at: tuple[str, ...]
+    reads: tuple[str, ...]
     rule: Callable[..., bool]
     ports: tuple[int, ...] = ()
     asked: list[Any] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Counter:
 
 def counts(net: Network, explore: Callable[..., Outcome], sleep: bool) -> set[tuple[int, ...]]:
     """Return the counts that a search comes across."""
-    search = Search(Cells(net), Bounds())
+    search = Search(CompiledNetwork(net), Bounds())
     explore(search, sleep=sleep)
     states = (search.cells.component_states(state) for state in search.parents)
     return {tuple(found[name] for name in net.names if name != FABRIC) for found in states}
@@ -87,8 +87,8 @@ def test_an_action_that_vanished_while_it_slept_is_awake_when_it_returns(explore
 def test_orders_that_take_nothing_away_are_still_left_out():
     others = [Counter(name, (), lambda own: own < 2) for name in "bcd"]
     eyes = Counter("a", ("b", "c", "d"), lambda own, *_: own < 2)
-    plain = depth_first(Search(Cells(network([*others, eyes])), Bounds()), sleep=False)
-    wary = depth_first(Search(Cells(network([*others, eyes])), Bounds()))
+    plain = depth_first(Search(CompiledNetwork(network([*others, eyes])), Bounds()), sleep=False)
+    wary = depth_first(Search(CompiledNetwork(network([*others, eyes])), Bounds()))
     assert plain.states == wary.states == 3**4
     assert wary.transitions == wary.states - 1 < plain.transitions
 
@@ -96,7 +96,7 @@ def test_orders_that_take_nothing_away_are_still_left_out():
 def test_an_aware_component_is_asked_once_per_combination_of_states_whatever_waits_in_inboxes():
     eyes = Counter("eyes", ("b", FABRIC), lambda own, *_: own < 2)
     net = network([Talker("a", (1,), 2), Talker("b"), eyes], [wire("a:1", "b:1")])
-    search = Search(Cells(net), Bounds())
+    search = Search(CompiledNetwork(net), Bounds())
     depth_first(search, sleep=False)
     held = {(states["eyes"], states["b"]) for states in map(search.cells.component_states, search.parents)}
     assert len(eyes.asked) == len(held) == 9
@@ -110,7 +110,7 @@ def test_news_of_power_and_sessions_come_before_what_it_may_do(explore: Any, sle
     faults = Faults(disconnects=1, controller_crashes=1, recovery=False)
     net = network([Talker("k", ("eyes",), 1), eyes], sessions=[wire("eyes:k", "k:eyes")], faults=faults)
     states, resting, _ = oracle(net, Property())
-    search = Search(Cells(net), Bounds())
+    search = Search(CompiledNetwork(net), Bounds())
     outcome = explore(search, sleep=sleep)
     assert outcome.states == len(states)
     assert outcome.terminal == len(resting) == 4
@@ -120,7 +120,7 @@ def test_a_name_that_nobody_has_is_refused():
     net = network([Counter("eyes", ("s9",), lambda *_: True), Talker("b")])
     sentence = "eyes looks at 's9', which is no component here: the components are eyes, b, fabric."
     with pytest.raises(PenstockError, match=sentence):
-        Cells(net)
+        CompiledNetwork(net)
     with pytest.raises(PenstockError, match=sentence):
         World(net)
 
@@ -128,7 +128,7 @@ def test_a_name_that_nobody_has_is_refused():
 def test_an_exception_while_it_looks_is_the_components_own():
     net = network([Counter("eyes", ("b",), lambda own, other: own / other > 0), Counter("b", (), bool)])
     with pytest.raises(ComponentRaised, match=r"eyes raised ZeroDivisionError: .*, on 'eyes …'"):
-        depth_first(Search(Cells(net), Bounds()))
+        depth_first(Search(CompiledNetwork(net), Bounds()))
     with pytest.raises(ComponentRaised, match=r"eyes raised ZeroDivisionError: .*, on 'eyes …'"):
         World(net).enabled()
 
@@ -137,7 +137,7 @@ def test_a_random_walk_takes_only_what_a_run_can_take():
     found = 0
     for seed in range(60):
         net, watcher = random_network(Random(seed), faults=seed % 2 == 0, aware=True)
-        outcome = random_walk(Search(Cells(net, [watcher]), Bounds()), seed, longest=40, walks=5)
+        outcome = random_walk(Search(CompiledNetwork(net, [watcher]), Bounds()), seed, longest=40, walks=5)
         for violation in outcome.violations:
             found += 1
             world, state, broken = World(net), watcher.start(net), ""
@@ -177,7 +177,7 @@ def actions_asked_anew(world: World) -> set[Transition]:
     for each in world.network.components[:-1]:
         state = world.state(each.name)
         if isinstance(each, Onlooker):
-            actions = each.actions_given(state, {name: world.state(name) for name in each.looks_at})
+            actions = each.actions_given(state, {name: world.state(name) for name in each.reads})
         else:
             actions = each.actions(state)
         found |= {Transition(ACT, each.name, action) for action in actions}
@@ -189,7 +189,7 @@ def actions_asked_anew(world: World) -> set[Transition]:
 def test_more_values_than_a_cell_can_number_are_a_bound(monkeypatch: Any, explore: Any, sleep: bool):
     monkeypatch.setattr(interning, "MASK", 3)
     restless = Counter("c1", (), lambda own: True)
-    outcome = explore(Search(Cells(network([restless])), Bounds()), sleep=sleep)
+    outcome = explore(Search(CompiledNetwork(network([restless])), Bounds()), sleep=sleep)
     assert outcome.result == "bounded"
     assert outcome.stopped_by == "4 states of c1, the most it can tell apart"
     assert outcome.states == 4

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from little_components import Note, Talker, network, wire
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._world.component import Endpoint, Port, Send, Step
 from penstock._world.network import Network
 
@@ -41,7 +41,7 @@ def copied() -> Network:
 
 
 def test_all_copies_wait_in_order_and_nothing_in_between_is_remembered() -> None:
-    cells = Cells(copied())
+    cells = CompiledNetwork(copied())
     ((state, _, _),) = cells.steps(cells.initial())
     places = {name: place for place, name in enumerate(cells.names)}
     waiting = dict(cells.waiting(state, places["b"]))

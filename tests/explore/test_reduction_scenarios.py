@@ -10,7 +10,7 @@ from reducible_systems import Noting
 
 from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.reductions import reduced
 from penstock._scenario.scenario import load_scenario
 
@@ -32,7 +32,7 @@ def broken(search: Noting) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_each_reduction_finds_what_the_full_search_finds(name: str) -> None:
     built = build(load_scenario(EXAMPLES / f"{name}.toml"))
-    cells = Cells(built.network, built.properties, built.start)
+    cells = CompiledNetwork(built.network, built.properties, built.start)
     full = Noting(cells)
     breadth_first(full, sleep=False)
     assert not full.outcome.stopped_by
@@ -48,7 +48,7 @@ def test_each_reduction_finds_what_the_full_search_finds(name: str) -> None:
 def test_the_mended_load_balancer_is_cut_to_a_ninth() -> None:
     """NICE's DPOR cuts its load balancer by a factor of 9 at best (Table 5)."""
     built = build(load_scenario(EXAMPLES / "load_balancer_mended.toml"))
-    cells = Cells(built.network, built.properties, built.start)
+    cells = CompiledNetwork(built.network, built.properties, built.start)
     full, search = Noting(cells), Noting(cells, reduced(cells, ["sleep", "ample", "footprints"]))
     breadth_first(full, sleep=False)
     breadth_first(search, sleep=True)

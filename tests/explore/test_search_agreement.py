@@ -9,7 +9,7 @@ from plain_search import TooLarge, oracle
 from random_systems import Order, random_network
 
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.depth_first import depth_first
 from penstock._explore.search import Bounds, Search, fingerprint
 from penstock._world.network import Network
@@ -22,7 +22,7 @@ AWARE_SYSTEMS = 150
 
 
 def searched(network: Network, watcher: Order, order: str, sleep: bool, key: object = None) -> Search:
-    search = Search(Cells(network, [watcher]), Bounds(), first_only=False, key=key)
+    search = Search(CompiledNetwork(network, [watcher]), Bounds(), first_only=False, key=key)
     {"depth-first": depth_first, "breadth-first": breadth_first}[order](search, sleep=sleep)
     return search
 

@@ -9,7 +9,7 @@ import pytest
 
 from penstock._controllers.static import StaticController
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
 from penstock._explore.strategies.flow_ir import FlowIndependence, same_ends
 from penstock._explore.strategies.plan import Plan, plan_of
@@ -48,7 +48,7 @@ def two_pairs() -> Network:
 
 def searched(network: Network, *strategies: FlowIndependence, sleep: bool = False) -> Search:
     plan = Plan(strategies)
-    cells = Cells(network)
+    cells = CompiledNetwork(network)
     search = Search(cells, Bounds(), successors=plan.guide(cells) if strategies else None)
     breadth_first(search, sleep=sleep)
     return search

@@ -11,9 +11,9 @@ from penstock._controllers.controller import FLOOD, Controller
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz, run_folder, stage_of
 from penstock._fuzz.generator import Generator
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.judging import Invariant
-from penstock._fuzz.stage import Stage
 from penstock._scenario.scenario import Scenario
 from penstock._trace.trace import Trace, read_trace
 from penstock.openflow.actions import Output
@@ -43,14 +43,14 @@ def scenario(controller: Any = None, topology: str = "linear,2", **details: Any)
     )
 
 
-def opened(folder: Path, given: Scenario) -> Stage:
+def opened(folder: Path, given: Scenario) -> Harness:
     """Return a stage on which all switches have joined."""
     stage = stage_of(build_setting(given), run_folder(folder, given))
     asyncio.run(stage.open())
     return stage
 
 
-def perform(stage: Stage, *texts: str) -> None:
+def perform(stage: Harness, *texts: str) -> None:
     """Perform inputs one after the other."""
 
     async def all_of_them() -> None:
@@ -60,13 +60,13 @@ def perform(stage: Stage, *texts: str) -> None:
     asyncio.run(all_of_them())
 
 
-def written(stage: Stage) -> Trace:
+def written(stage: Harness) -> Trace:
     """Return what a stage has recorded so far."""
     stage.recorder.flush()
     return read_trace(stage.recorder.writer.path)
 
 
-def fuzzing(stage: Stage, seed: int = 1, invariants: Iterable[Invariant] = ()) -> Fuzzing:
+def fuzzing(stage: Harness, seed: int = 1, invariants: Iterable[Invariant] = ()) -> Fuzzing:
     """Return a run on a stage."""
     return Fuzzing(stage, Generator(stage.setting, seed), tuple(invariants))
 

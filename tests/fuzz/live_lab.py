@@ -10,7 +10,7 @@ from typing import Any
 from penstock._base.ryu_names import source_folders
 from penstock._controllers.tcp import ports
 from penstock._fuzz.building import build_setting
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._fuzz.recorder import Recorder
 from penstock._scenario.scenario import Scenario, scenario_of
 from penstock._trace.trace import TraceWriter
@@ -90,14 +90,14 @@ def received(records: list[Record], host: str) -> list[str]:
 def on_stage(
     scenario: Scenario,
     folder: Path,
-    act: Callable[[LiveStage, list[Record]], Awaitable[None]],
+    act: Callable[[LiveHarness, list[Record]], Awaitable[None]],
     **options: Any,
-) -> LiveStage:
+) -> LiveHarness:
     """Open a stage, have something done on it, and close it whatever happens."""
     setting = build_setting(scenario)
     writer = TraceWriter(folder / "trace.jsonl", scenario.table(), scenario.folder)
     with contextlib.closing(Recorder(writer, setting.version)) as recorder:
-        stage = LiveStage(setting, recorder, **options)
+        stage = LiveHarness(setting, recorder, **options)
         records: list[Record] = []
         stage.observers.append(records.append)
 

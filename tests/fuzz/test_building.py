@@ -10,7 +10,7 @@ from fuzz_lab import EXAMPLES, LEARNING, Flooder, scenario
 
 from penstock._engine.building import build
 from penstock._fuzz.building import build_setting
-from penstock._fuzz.traffic import Talker
+from penstock._fuzz.traffic import FuzzHost
 from penstock._scenario.scenario import Scenario, scenario_of
 from penstock._world.component import Endpoint
 from penstock._world.hosts import Ping
@@ -25,7 +25,7 @@ def hosts_of(setting: Any) -> dict[str, object]:
 def test_hosts_without_a_kind_talk_and_others_are_what_they_are() -> None:
     setting = build_setting(scenario(topology="single,3", hosts={"h2": {"kind": "ping", "to": "h1"}}))
     hosts = hosts_of(setting)
-    assert setting.talkers == ("h1", "h3") and isinstance(hosts["h1"], Talker)
+    assert setting.talkers == ("h1", "h3") and isinstance(hosts["h1"], FuzzHost)
     assert isinstance(hosts["h2"], Ping) and "h2" in setting.acts_alone
 
 
@@ -41,7 +41,7 @@ def test_switches_have_a_spare_port_where_hosts_migrate_and_none_elsewhere() -> 
 def test_packets_have_names_only_where_properties_follow_them() -> None:
     for properties, named in (([], False), (["NoBlackHoles"], True)):
         host = hosts_of(build_setting(scenario(properties=properties)))["h1"]
-        assert isinstance(host, Talker) and host.named is named
+        assert isinstance(host, FuzzHost) and host.named is named
 
 
 def test_several_controllers_each_have_a_session_with_every_switch() -> None:

@@ -17,12 +17,12 @@ from penstock._fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock._fuzz.fuzzing import Report, fuzz
 from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.judging import REPEATED
-from penstock._fuzz.live import LINES_PER_S, LiveStage
+from penstock._fuzz.live_harness import LINES_PER_S, LiveHarness
 from penstock._fuzz.summary import lasting, summary, summary_lines
 from penstock._minimize.ddmin import minimise
 from penstock._minimize.live_play import SilentLog
 from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.script import load_script
+from penstock._minimize.recording import load_script
 from penstock._report.run_story import Choice, tell_run
 from penstock._scenario.fuzz_options import FuzzOptions
 from penstock._trace.trace import read_trace
@@ -221,7 +221,7 @@ def test_of_a_flood_of_lines_the_trace_takes_some_and_all_are_read(tmp_path: Pat
     given = live_scenario(tmp_path, scripted(), topology="single,2", openflow="1.3")
     written: list[str] = []
     heard: list[str] = []
-    stage = LiveStage(build_setting(given), SilentLog(4), logs=tmp_path)
+    stage = LiveHarness(build_setting(given), SilentLog(4), logs=tmp_path)
     stage.recorder.hears = lambda _, text: written.append(text)  # type: ignore[attr-defined]
     stage.log_observers.append(lambda _, text: heard.append(text))
     stage.now = lambda: 500  # type: ignore[method-assign]

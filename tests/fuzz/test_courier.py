@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from penstock._controllers.static import StaticController
-from penstock._fuzz.courier import Courier
+from penstock._fuzz.delivery_scheduler import DeliveryScheduler
 from penstock._world.assembly import build_network
 from penstock._world.component import Endpoint
 from penstock._world.faults import Faults
@@ -25,8 +25,8 @@ def quiet_world() -> World:
     return World(build_network(drawing, controllers=StaticController(drawing), faults=Faults(duplicates=5)))
 
 
-def courier_of(world: World, order: str = "fifo", seed: int = 0) -> Courier:
-    courier = Courier(world, order, Random(seed))
+def courier_of(world: World, order: str = "fifo", seed: int = 0) -> DeliveryScheduler:
+    courier = DeliveryScheduler(world, order, Random(seed))
     world.observe(courier.observe)
     return courier
 
@@ -36,7 +36,7 @@ def put(world: World, *channels: Endpoint) -> None:
         world.inject(channel, Frame(b"frame", f"{channel.node}~{number}"))
 
 
-def drained(world: World, courier: Courier) -> list[object]:
+def drained(world: World, courier: DeliveryScheduler) -> list[object]:
     """Deliver everything that comes from the two hosts, and return the order of the channels."""
     order: list[object] = []
     while (turn := courier.next()) is not None:
@@ -125,4 +125,4 @@ def test_only_channels_of_the_network_can_be_held(channel: Endpoint) -> None:
 
 def test_an_unknown_order_is_refused() -> None:
     with pytest.raises(PenstockError, match="'fifo' or 'random'"):
-        Courier(quiet_world(), "sorted")
+        DeliveryScheduler(quiet_world(), "sorted")

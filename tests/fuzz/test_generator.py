@@ -12,15 +12,15 @@ from fuzz_lab import Flooder, opened, perform, scenario
 from penstock._fuzz import profiles
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.generator import Generator
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import InjectFrame, Input, Wait
 from penstock._fuzz.profiles import KINDS, PROFILES, rates_of
-from penstock._fuzz.stage import Stage
 from penstock._scenario.fuzz_options import FuzzOptions
 from penstock.errors import PenstockError
 from penstock.packet import describe
 
 
-def drawn(stage: Stage, seed: int, count: int, *, performed: bool = True) -> list[Input]:
+def drawn(stage: Harness, seed: int, count: int, *, performed: bool = True) -> list[Input]:
     generator = Generator(stage.setting, seed)
 
     async def draw() -> list[Input]:

@@ -18,11 +18,11 @@ from penstock._controllers.controller import Controller
 from penstock._fuzz import overlaps
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import Fuzzing, run_folder, stage_of
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.invariants import DEFAULT, Lasting, Patience, Wires, invariants_of
 from penstock._fuzz.judging import Finding
-from penstock._fuzz.live import LiveStage
-from penstock._fuzz.stage import Stage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._scenario.scenario import Scenario
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
@@ -95,10 +95,10 @@ def told(finding: Finding) -> str:
 
 class TestPatience:
     @pytest.fixture
-    def stage(self, tmp_path: Path) -> Stage:
+    def stage(self, tmp_path: Path) -> Harness:
         return opened(tmp_path, scenario())
 
-    def test_time_counts_while_the_controllers_could_act(self, stage: Stage) -> None:
+    def test_time_counts_while_the_controllers_could_act(self, stage: Harness) -> None:
         patience = Patience(stage)
         assert patience.runs and patience.reach(100) == 100
         assert patience.reach(250) == 250
@@ -115,7 +115,7 @@ class TestPatience:
             ("limit s1 to 1", "unlimit s1"),
         ],
     )
-    def test_time_does_not_count_while_they_could_not(self, stage: Stage, broken: str, mended: str) -> None:
+    def test_time_does_not_count_while_they_could_not(self, stage: Harness, broken: str, mended: str) -> None:
         patience = Patience(stage)
         patience.reach(100)
         perform(stage, broken)
@@ -125,7 +125,7 @@ class TestPatience:
         assert patience.reach(600) == 200
 
     @pytest.mark.parametrize("broken", ["fail s1-s2", "fail s2", "hold s1:2"])
-    def test_what_is_broken_elsewhere_is_no_excuse(self, stage: Stage, broken: str) -> None:
+    def test_what_is_broken_elsewhere_is_no_excuse(self, stage: Harness, broken: str) -> None:
         perform(stage, broken)
         assert Patience(stage).runs
 
@@ -154,14 +154,14 @@ class Scripted:
 
 class TestLasting:
     @pytest.fixture
-    def stage(self, tmp_path: Path) -> Stage:
+    def stage(self, tmp_path: Path) -> Harness:
         return opened(tmp_path, scenario())
 
-    def lasting(self, stage: Stage, threshold: int) -> tuple[Scripted, Lasting]:
+    def lasting(self, stage: Harness, threshold: int) -> tuple[Scripted, Lasting]:
         source = Scripted()
         return source, Lasting(source, Patience(stage), threshold)
 
-    def test_what_passes_in_time_is_told_when_it_comes_and_when_it_goes(self, stage: Stage) -> None:
+    def test_what_passes_in_time_is_told_when_it_comes_and_when_it_goes(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 1000)
         assert lasting.check(10) == [] and not lasting.is_undecided
         source.wrong["a"] = "It is wrong."
@@ -172,7 +172,7 @@ class TestLasting:
         assert [*map(told, lasting.check(1020))] == ["healed Scripted: It is wrong."]
         assert not lasting.is_undecided
 
-    def test_what_does_not_pass_is_told_again_as_lasting_and_once(self, stage: Stage) -> None:
+    def test_what_does_not_pass_is_told_again_as_lasting_and_once(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 1000)
         source.wrong["a"] = "It is wrong."
         lasting.check(20)
@@ -182,13 +182,13 @@ class TestLasting:
         source.wrong.clear()
         assert [*map(told, lasting.check(5001))] == ["healed for good Scripted: It is wrong."]
 
-    def test_a_threshold_of_nothing_makes_everything_last(self, stage: Stage) -> None:
+    def test_a_threshold_of_nothing_makes_everything_last(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 0)
         source.wrong["a"] = "It is wrong."
         assert [*map(told, lasting.check(20))] == ["violated for good Scripted: It is wrong."]
         assert not lasting.is_undecided and lasting.check(21) == []
 
-    def test_what_comes_back_under_the_same_name_is_new(self, stage: Stage) -> None:
+    def test_what_comes_back_under_the_same_name_is_new(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 1000)
         source.wrong["a"] = "It is wrong."
         lasting.check(0)
@@ -198,20 +198,20 @@ class TestLasting:
         assert [*map(told, lasting.check(950))] == ["violated Scripted: It is wrong."]
         assert lasting.check(1100) == []
 
-    def test_a_message_may_change_while_the_claim_stands(self, stage: Stage) -> None:
+    def test_a_message_may_change_while_the_claim_stands(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 1000)
         source.wrong["a"] = "It is wrong."
         lasting.check(0)
         source.wrong["a"] = "It is wrong in another way."
         assert lasting.check(10) == []
 
-    def test_many_at_once_are_told_by_their_number(self, stage: Stage) -> None:
+    def test_many_at_once_are_told_by_their_number(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 0)
         source.wrong = {str(number): f"Number {number}." for number in range(10)}
         messages = [finding.message for finding in lasting.check(0)]
         assert messages == ["Number 0.", "Number 1.", "Number 2. (and 7 more)"]
 
-    def test_nothing_is_undecided_while_the_controllers_could_do_nothing(self, stage: Stage) -> None:
+    def test_nothing_is_undecided_while_the_controllers_could_do_nothing(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 1000)
         source.wrong["a"] = "It is wrong."
         lasting.check(0)
@@ -222,7 +222,7 @@ class TestLasting:
         assert lasting.is_undecided
         assert [*map(told, lasting.check(10_000))] == ["violated for good Scripted: It is wrong."]
 
-    def test_records_go_to_the_source(self, stage: Stage) -> None:
+    def test_records_go_to_the_source(self, stage: Harness) -> None:
         source, lasting = self.lasting(stage, 0)
         stage.observers.append(lasting.observe)
         perform(stage, "fail s1-s2")
@@ -357,7 +357,7 @@ class TestEachByItsName:
         assert do(named(tmp_path, Fixed(*many), "NoAmbiguousRules", topology="single,2"), "check") == []
 
     def test_controller_liveness(self, tmp_path: Path) -> None:
-        async def act(stage: LiveStage, records: list[Record]) -> None:
+        async def act(stage: LiveHarness, records: list[Record]) -> None:
             run = fuzzing(stage, invariants=invariants_of(stage))
             (liveness,) = run.invariants[1:]
             assert liveness.check(0) == [] and not liveness.is_undecided
@@ -375,7 +375,7 @@ class TestEachByItsName:
         on_stage(given, tmp_path, act)
 
     def test_a_controller_that_does_not_answer_is_not_alive(self, tmp_path: Path) -> None:
-        async def act(stage: LiveStage, records: list[Record]) -> None:
+        async def act(stage: LiveHarness, records: list[Record]) -> None:
             run = fuzzing(stage, invariants=invariants_of(stage))
             await stage.perform(input_of("send h1 to h2 ping"))
             await until(lambda: stage.unanswered, "the answer was overdue")

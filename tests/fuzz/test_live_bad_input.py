@@ -7,13 +7,13 @@ from live_lab import live_scenario, on_stage, scripted
 
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.session import Patience
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
 from tcp_lab import nothing_left
 
 
-async def nothing(stage: LiveStage, records: list[Record]) -> None:
+async def nothing(stage: LiveHarness, records: list[Record]) -> None:
     pytest.fail("The stage has opened.")
 
 

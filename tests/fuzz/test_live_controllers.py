@@ -7,9 +7,9 @@ import pytest
 from live_lab import REAL, live_scenario, on_stage, real, received
 
 from penstock._fuzz.fuzzing import fuzz
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import input_of
-from penstock._fuzz.live import LiveStage
-from penstock._fuzz.stage import Stage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.transition import Record
 from tcp_lab import nothing_left
 
@@ -22,7 +22,7 @@ VERSIONS = {"faucet": "1.3", "ryu": "1.3", "ovs-testcontroller": "1.0"}
 def test_a_ping_crosses_the_network(name: str, tmp_path: Path) -> None:
     scenario = live_scenario(tmp_path, real(name, tmp_path, LINEAR_3), openflow=VERSIONS[name])
 
-    async def ping(stage: LiveStage, records: list[Record]) -> None:
+    async def ping(stage: LiveHarness, records: list[Record]) -> None:
         assert len(stage.possible().sessions_up("c0")) == 3
         for number in (1, 2):
             await stage.perform(input_of(f"send h1 to h3 ping {number}"))
@@ -48,16 +48,16 @@ def test_five_hundred_events_are_survived_and_none_is_left_unanswered(name: str,
         openflow=VERSIONS[name],
         fuzz={"events": 500, "seed": 1, "profile": "everything", "rates": rates},
     )
-    stages: list[Stage] = []
+    stages: list[Harness] = []
 
-    def remember(stage: Stage) -> tuple[()]:
+    def remember(stage: Harness) -> tuple[()]:
         stages.append(stage)
         return ()
 
     with nothing_left():
         report = asyncio.run(fuzz(scenario, tmp_path / "runs", invariants=remember))
     (stage,) = stages
-    assert isinstance(stage, LiveStage)
+    assert isinstance(stage, LiveHarness)
     assert report.outcome.inputs == 500
     assert stage.unanswered == []
     assert stage.answered > 500

@@ -11,7 +11,7 @@ import pytest
 from live_lab import ROOT, live_scenario, on_stage, ovs_testcontroller, ryu
 
 from penstock._fuzz.building import build_setting
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._scenario.scenario import scenario_of
 from penstock._world.transition import Record
 
@@ -38,7 +38,7 @@ def test_a_scenario_shown_runs(program: str, tmp_path: Path, monkeypatch: pytest
     more = {key: value for key, value in table.items() if key != "controller"}
     controller = {key: value for key, value in table["controller"].items() if key != "port"}
 
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         assert stage.possible().sessions_up() == ["s1-c0", "s2-c0", "s3-c0"]
 
     on_stage(live_scenario(tmp_path, controller, **more), tmp_path, act)

@@ -14,7 +14,7 @@ from disk_lab import file_limit
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import fuzz
 from penstock._fuzz.inputs import input_of
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._scenario.scenario import Scenario
 from penstock._trace.trace import ECHO_KEPT
 from penstock._world.component import Endpoint
@@ -37,7 +37,7 @@ def test_a_controller_that_talks_and_never_reads_is_hung_up_on(
     monkeypatch.setattr("penstock._controllers.tcp.session.MOST_UNREAD", 1_000_000)
     trace = tmp_path / "trace.jsonl"
 
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         await stage.perform(input_of("fail h1-s1"))
         told = "s1-c0: the controller does not read what it is sent"
         await until(lambda: told in trace.read_text(), "the switch hung up")
@@ -52,7 +52,7 @@ def test_a_controller_that_talks_and_never_reads_is_hung_up_on(
 def test_a_controller_that_says_too_much_has_to_wait_and_loses_nothing(tmp_path: Path) -> None:
     count, there = 3000, Endpoint("c0", "s1")
 
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         loop, session = asyncio.get_running_loop(), stage._lines["s1-c0"].session
         assert session is not None
         await stage.perform(input_of("hold c0:s1"))

@@ -12,7 +12,7 @@ from live_lab import live_scenario, on_stage, scripted
 
 from penstock._controllers.tcp.session import Patience
 from penstock._fuzz.inputs import input_of
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
 from penstock.openflow.messages import Role
@@ -21,7 +21,7 @@ from tcp_lab import nothing_left, until
 BOTH = ["s1-c0", "s2-c0"]
 
 
-def pid_of(stage: LiveStage, controller: str = "c0") -> int:
+def pid_of(stage: LiveHarness, controller: str = "c0") -> int:
     pid = stage._processes[controller].pid
     assert pid is not None
     return pid
@@ -34,14 +34,14 @@ def lines_of(folder: Path, kind: str) -> list[str]:
     return [line[key] for line in lines if kind in line]
 
 
-async def do(stage: LiveStage, *inputs: str) -> None:
+async def do(stage: LiveHarness, *inputs: str) -> None:
     for text in inputs:
         await stage.perform(input_of(text))
     assert await stage.quiesce(10_000)
 
 
 def test_sessions_go_and_come_back_as_inputs_say(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         assert stage.possible().sessions_up() == BOTH
         await do(stage, "disconnect s1-c0")
         assert stage.possible().sessions_up() == ["s2-c0"]
@@ -65,7 +65,7 @@ def test_sessions_go_and_come_back_as_inputs_say(tmp_path: Path) -> None:
 
 
 def test_what_an_input_did_has_it_among_its_causes(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         await do(stage, "crash c0", "restart c0")
 
     on_stage(live_scenario(tmp_path, scripted(), topology="single,2"), tmp_path, act)
@@ -78,7 +78,7 @@ def test_what_an_input_did_has_it_among_its_causes(tmp_path: Path) -> None:
 
 
 def test_a_controller_is_killed_and_started_again(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         first = pid_of(stage)
         await do(stage, "disconnect s2-c0", "crash c0")
         assert stage.possible().controllers_down() == ["c0"]
@@ -96,7 +96,7 @@ def test_a_controller_is_killed_and_started_again(tmp_path: Path) -> None:
 
 
 def test_a_death_is_noticed_and_told_and_can_be_mended(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         os.kill(pid_of(stage), signal.SIGKILL)
         await until(lambda: stage.deaths, "the death was noticed")
         assert stage.possible().controllers_down() == ["c0"]
@@ -112,7 +112,7 @@ def test_a_death_is_noticed_and_told_and_can_be_mended(tmp_path: Path) -> None:
 
 
 def test_a_controller_that_does_not_answer_is_told_of(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         await stage.perform(input_of("send h1 to h2 ping 1"))
         await until(lambda: stage.unanswered, "the answer was overdue")
         assert not await stage.quiesce(200)
@@ -122,7 +122,7 @@ def test_a_controller_that_does_not_answer_is_told_of(tmp_path: Path) -> None:
 
 
 def test_a_session_without_signs_of_life_is_given_up(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         def gone() -> bool:
             return any("fabric disconnect s1-c0" in str(record) for record in records[seen:])
 
@@ -135,7 +135,7 @@ def test_a_session_without_signs_of_life_is_given_up(tmp_path: Path) -> None:
 
 
 def test_an_idle_session_stays_up_by_echoes(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         log = tmp_path / "c0.log"
         await until(lambda: log.read_text().count("EchoRequest") > 3, "the switch had asked often enough")
         assert stage.possible().sessions_up() == ["s1-c0"]
@@ -146,7 +146,7 @@ def test_an_idle_session_stays_up_by_echoes(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_refused_as_by_a_real_switch(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         await until(lambda: "Error(1,1)" in (tmp_path / "c0.log").read_text(), "the controller was refused")
         assert stage.possible().sessions_up() == ["s1-c0"]
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_read_is_refused_as_by_a_real_switch(tmp_path: Path) -> N
 
 
 def test_several_controllers_have_their_roles(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         roles = {name: session.role for name, session in stage.world.state("s1").sessions.items()}
         assert roles == {"c0": Role.MASTER, "c1": Role.SLAVE}
         await do(stage, "crash c0")
@@ -178,7 +178,7 @@ def test_a_session_over_tls(tmp_path: Path, require_tool: Callable[..., Path]) -
     arguments = f"req -x509 -newkey rsa:2048 -nodes -subj /CN=controller -keyout {key} -out {cert} -days 2"
     subprocess.run([tool, *arguments.split()], check=True, capture_output=True)
 
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         assert stage.possible().sessions_up() == ["s1-c0"]
         await do(stage, "send h1 to h2 ping 1")
 
@@ -189,7 +189,7 @@ def test_a_session_over_tls(tmp_path: Path, require_tool: Callable[..., Path]) -
 
 
 def test_one_controller_that_cannot_be_started_keeps_no_other_running(tmp_path: Path) -> None:
-    async def act(stage: LiveStage, records: list[Record]) -> None:
+    async def act(stage: LiveHarness, records: list[Record]) -> None:
         pytest.fail("The stage has opened.")
 
     scenario = live_scenario(tmp_path, scripted(), {"cmd": ["false"]}, topology="single,2")

@@ -18,7 +18,7 @@ from live_lab import live_scenario, on_stage, scripted
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._fuzz.calling import open_to_callers
 from penstock._fuzz.listening import Listening, with_services
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.assembly import build_network
 from penstock._world.faults import Faults
 from penstock._world.switch import SwitchOptions
@@ -181,7 +181,7 @@ def test_on_the_wall_clock_a_burst_passes_and_the_rest_is_dropped(tmp_path: Path
         fuzz={"listen": listen},
     )
 
-    async def act(stage: LiveStage, _: list[Record]) -> None:
+    async def act(stage: LiveHarness, _: list[Record]) -> None:
         async with open_to_callers(stage) as targets:
             caller = await greeted(targets["s1"])
             caller.say(meter, rule(Match.of(in_port=1), UseMeter(1), ApplyActions((Output(2),))))

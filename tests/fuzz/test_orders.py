@@ -13,8 +13,8 @@ from fuzz_lab import perform, scenario
 from penstock._controllers.controller import Controller
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import run_folder, stage_of
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.orders import TablesAsOrdered
-from penstock._fuzz.stage import Stage
 from penstock._scenario.scenario import Scenario
 from penstock._world.component import Endpoint
 from penstock.openflow.actions import ApplyActions, GotoTable, Output
@@ -40,7 +40,7 @@ class Watched:
     """A network whose tables are compared with what was ordered."""
 
     def __init__(self, folder: Path, given: Scenario) -> None:
-        self.stage: Stage = stage_of(build_setting(given), run_folder(folder, given))
+        self.stage: Harness = stage_of(build_setting(given), run_folder(folder, given))
         self.invariant = TablesAsOrdered(self.stage.world)
         self.stage.observers.append(self.invariant.observe)
         asyncio.run(self.stage.open())

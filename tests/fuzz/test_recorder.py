@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fuzz_lab import opened, perform, scenario, written
 
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.judging import Finding
-from penstock._fuzz.stage import Stage
 from penstock._trace.trace import Line, read_trace
 from penstock._world.component import Endpoint
 from penstock.openflow.messages import V13, EchoRequest, FlowCommand, FlowMod
@@ -16,15 +16,15 @@ from penstock.openflow.wire import decode, encode
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def stage(tmp_path: Path) -> Harness:
     return opened(tmp_path, scenario(fuzz={"deliveries": 0}))
 
 
-def by_number(stage: Stage) -> dict[int, Line]:
+def by_number(stage: Harness) -> dict[int, Line]:
     return {line.number: line for line in written(stage).lines}
 
 
-def test_all_lines_are_numbered_together_without_gaps(stage: Stage) -> None:
+def test_all_lines_are_numbered_together_without_gaps(stage: Harness) -> None:
     perform(stage, "send h1 to h2 ping 1", "wait 10", "fail s1-s2", "check")
     stage.recorder.log("c0", "hello", 12)
     stage.recorder.finding(Finding("Loops", "there is one", persistent=True), 13)
@@ -36,7 +36,7 @@ def test_all_lines_are_numbered_together_without_gaps(stage: Stage) -> None:
     assert (trace.findings[0].verdict, trace.findings[0].persistent) == ("violated", True)
 
 
-def test_what_an_input_did_has_it_among_its_causes(stage: Stage) -> None:
+def test_what_an_input_did_has_it_among_its_causes(stage: Harness) -> None:
     perform(stage, "wait 10", "fail s1-s2", "wait 10")
     trace = written(stage)
     cut = next(line for line in trace.inputs if line.text == "fail s1-s2")
@@ -46,7 +46,7 @@ def test_what_an_input_did_has_it_among_its_causes(stage: Stage) -> None:
     assert noticed and all(done.number in line.causes and cut.number not in line.causes for line in noticed)
 
 
-def test_every_delivery_is_caused_by_what_sent_it(stage: Stage) -> None:
+def test_every_delivery_is_caused_by_what_sent_it(stage: Harness) -> None:
     perform(stage, "send h1 to h2 ping 1", "wait 10", "send h2 to h1 tcp 1", "wait 10")
     lines = by_number(stage)
     delivered = [line for line in lines.values() if line.transition.startswith("deliver ")]
@@ -57,7 +57,7 @@ def test_every_delivery_is_caused_by_what_sent_it(stage: Stage) -> None:
         assert f"{channel} {line.message}" in sends, line
 
 
-def test_releasing_a_channel_is_a_cause_of_what_then_arrives(stage: Stage) -> None:
+def test_releasing_a_channel_is_a_cause_of_what_then_arrives(stage: Harness) -> None:
     perform(stage, "hold h1:0", "send h1 to h2 arp 1", "wait 10", "release h1:0", "wait 10")
     trace = written(stage)
     released = next(line for line in trace.inputs if line.text == "release h1:0")
@@ -65,7 +65,7 @@ def test_releasing_a_channel_is_a_cause_of_what_then_arrives(stage: Stage) -> No
     assert released.number in arrived.causes
 
 
-def test_messages_from_outside_keep_their_bytes(stage: Stage) -> None:
+def test_messages_from_outside_keep_their_bytes(stage: Harness) -> None:
     order = FlowMod(FlowCommand.ADD, priority=7)
     stage.inject(Endpoint("c0", "s1"), order)
     raw = encode(EchoRequest(b"raw", xid=9), V13)
@@ -75,7 +75,7 @@ def test_messages_from_outside_keep_their_bytes(stage: Stage) -> None:
     assert asked.wire == raw and asked.version == V13
 
 
-def test_lines_are_in_the_file_once_they_are_flushed(stage: Stage) -> None:
+def test_lines_are_in_the_file_once_they_are_flushed(stage: Harness) -> None:
     perform(stage, "check")
     path = stage.recorder.writer.path
     assert not path.read_bytes()
@@ -85,7 +85,7 @@ def test_lines_are_in_the_file_once_they_are_flushed(stage: Stage) -> None:
     stage.recorder.close()
 
 
-def test_a_run_that_was_killed_leaves_a_trace_that_can_be_read(stage: Stage) -> None:
+def test_a_run_that_was_killed_leaves_a_trace_that_can_be_read(stage: Harness) -> None:
     perform(stage, "send h1 to h2 ping 1", "wait 10")
     path = stage.recorder.writer.path
     whole = written(stage)
@@ -95,6 +95,6 @@ def test_a_run_that_was_killed_leaves_a_trace_that_can_be_read(stage: Stage) -> 
     assert trace.lines == whole.lines and trace.inputs == whole.inputs[:-1]
 
 
-def test_the_passing_of_time_alone_is_not_written(stage: Stage) -> None:
+def test_the_passing_of_time_alone_is_not_written(stage: Harness) -> None:
     perform(stage, "wait 10", "wait 10", "send h1 to h2 arp 1", "wait 10")
     assert not [line for line in written(stage).lines if line.transition.startswith("time ")]

@@ -9,7 +9,7 @@ import pytest
 from fuzz_lab import opened, perform, scenario, written
 
 from penstock._controllers.controller import Controller
-from penstock._fuzz.stage import Stage
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.tracing import MOST_HOPS, hops_of
 from penstock._world.component import Endpoint
 from penstock._world.frame import Frame
@@ -38,7 +38,7 @@ class ByPort(Controller):
         """Say nothing."""
 
 
-def hops(stage: Stage) -> list[Record]:
+def hops(stage: Harness) -> list[Record]:
     return list(hops_of(stage.world, Endpoint("h1", 0), PING))
 
 

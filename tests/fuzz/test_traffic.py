@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from penstock._fuzz.inputs import PROTOCOLS, SendPacket
-from penstock._fuzz.traffic import ODD_FRAMES, Order, Station, Talker, odd_frame, order_of
+from penstock._fuzz.traffic import ODD_FRAMES, FuzzHost, Order, Station, odd_frame, order_of
 from penstock._world.frame import Frame
 from penstock._world.hosts.host import Address
 from penstock._world.signals import FABRIC
@@ -29,9 +29,9 @@ H1, H2 = Station("h1", 1, 0x0A000001, 0), Station("h2", 2, 0x0A000002, 0)
 STATIONS = {"h1": H1, "h2": H2}
 
 
-def talker(**options: bool) -> Talker:
+def talker(**options: bool) -> FuzzHost:
     directory = {s.name: Address(s.name, s.mac, s.ip) for s in STATIONS.values()}
-    return Talker(name="h1", mac=H1.mac, ip=H1.ip, directory=directory, **options)
+    return FuzzHost(name="h1", mac=H1.mac, ip=H1.ip, directory=directory, **options)
 
 
 def sent(step_sends: tuple[object, ...]) -> list[Ethernet]:

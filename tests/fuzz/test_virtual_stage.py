@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 from fuzz_lab import Flooder, opened, perform, scenario, written
 
-from penstock._fuzz.stage import Stage, View
+from penstock._fuzz.harness import Harness, View
 from penstock._world.component import Endpoint
 from penstock._world.signals import FABRIC
 from penstock.errors import PenstockError
 from penstock.openflow.messages import Experimenter, OpenFlowMessage
 
 
-def rested(stage: Stage) -> None:
+def rested(stage: Harness) -> None:
     assert asyncio.run(stage.quiesce(1000))
 
 
-def entries(stage: Stage, switch: str) -> int:
+def entries(stage: Harness, switch: str) -> int:
     return stage.possible().entries(switch)
 
 
-def heard(stage: Stage, host: str, what: str) -> int:
+def heard(stage: Harness, host: str, what: str) -> int:
     """Return how often a host received something of which the text tells."""
     return sum(
         event.startswith(f"received {host} ") and what in event
@@ -34,11 +34,11 @@ def heard(stage: Stage, host: str, what: str) -> int:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+def stage(tmp_path: Path) -> Harness:
     return opened(tmp_path, scenario(fuzz={"deliveries": 0}))
 
 
-def test_opening_lets_all_switches_join(stage: Stage) -> None:
+def test_opening_lets_all_switches_join(stage: Harness) -> None:
     assert entries(stage, "s1") == entries(stage, "s2") == 1
     assert stage.courier.is_idle
 
@@ -52,7 +52,7 @@ def test_opening_lets_all_switches_join(stage: Stage) -> None:
         ("arp", "ARP", "ARP"),
     ],
 )
-def test_hosts_send_and_answer(stage: Stage, protocol: str, there: str, back: str) -> None:
+def test_hosts_send_and_answer(stage: Harness, protocol: str, there: str, back: str) -> None:
     perform(stage, f"send h1 to h2 {protocol} 1", "wait 10")
     assert heard(stage, "h2", there) and heard(stage, "h1", back)
 
@@ -63,14 +63,14 @@ def test_a_broadcast_reaches_everybody(tmp_path: Path) -> None:
     assert heard(stage, "h2", "ARP") and heard(stage, "h3", "ARP")
 
 
-def test_an_unanswered_question_is_asked_again_with_the_next_packet(stage: Stage) -> None:
+def test_an_unanswered_question_is_asked_again_with_the_next_packet(stage: Harness) -> None:
     perform(stage, "fail s1-s2", "send h1 to h2 ping 1", "wait 10", "recover s1-s2", "wait 10")
     assert not heard(stage, "h1", "echo reply")
     perform(stage, "send h1 to h2 ping 2", "wait 10")
     assert heard(stage, "h1", "echo reply")
 
 
-def test_an_injected_frame_leaves_the_port_with_its_tag_and_its_bytes(stage: Stage) -> None:
+def test_an_injected_frame_leaves_the_port_with_its_tag_and_its_bytes(stage: Harness) -> None:
     frame = "ffffffffffff" + "000000000001" + "9000" + "00" * 10
     perform(stage, f"inject h1:0 {frame} odd", "wait 10")
     line = next(line for line in written(stage).lines if line.transition == "inject h1:0")
@@ -78,7 +78,7 @@ def test_an_injected_frame_leaves_the_port_with_its_tag_and_its_bytes(stage: Sta
     assert any(send.startswith("h1:0 odd") for send in line.sends)
 
 
-def test_links_switches_sessions_and_controllers_fail_and_recover(stage: Stage) -> None:
+def test_links_switches_sessions_and_controllers_fail_and_recover(stage: Harness) -> None:
     now = stage.possible()
     perform(stage, "fail s1-s2")
     assert now.links_cut() == ["s1-s2"] and "s1-s2" not in now.links_up()
@@ -99,7 +99,7 @@ def test_links_switches_sessions_and_controllers_fail_and_recover(stage: Stage) 
     assert heard(stage, "h1", "echo reply")
 
 
-def test_a_partition_cuts_all_sessions_of_a_controller_until_it_heals(stage: Stage) -> None:
+def test_a_partition_cuts_all_sessions_of_a_controller_until_it_heals(stage: Harness) -> None:
     now = stage.possible()
     perform(stage, "partition c0", "wait 1")
     assert now.sessions_cut() == ["s1-c0", "s2-c0"] and now.to_heal() == ["c0"]
@@ -119,21 +119,21 @@ def test_frames_on_their_way_are_dropped_doubled_and_reordered(tmp_path: Path) -
     assert len(stage.world.queue(Endpoint("h1", 0))) == 2
 
 
-def test_control_messages_wait_while_their_channel_is_held(stage: Stage) -> None:
+def test_control_messages_wait_while_their_channel_is_held(stage: Harness) -> None:
     perform(stage, "hold s1:c0", "send h1 to h2 ping 1", "wait 100")
     assert not heard(stage, "h2", "ARP") and stage.world.queue(Endpoint("s1", "c0"))
     perform(stage, "release s1:c0", "wait 10")
     assert heard(stage, "h2", "ARP")
 
 
-def test_a_delayed_channel_goes_on_after_its_time(stage: Stage) -> None:
+def test_a_delayed_channel_goes_on_after_its_time(stage: Harness) -> None:
     perform(stage, "delay h1:0 by 300", "send h1 to h2 ping 1", "wait 299")
     assert not heard(stage, "h2", "ARP")
     perform(stage, "wait 1", "wait 1")
     assert heard(stage, "h2", "ARP")
 
 
-def test_a_moved_host_is_reached_where_it_is(stage: Stage) -> None:
+def test_a_moved_host_is_reached_where_it_is(stage: Harness) -> None:
     assert ("h1", Endpoint("s2", 3)) in stage.possible().moves()
     perform(stage, "move h1 to s2:3", "send h1 to h2 ping 1", "wait 10")
     assert heard(stage, "h1", "echo reply")
@@ -142,7 +142,7 @@ def test_a_moved_host_is_reached_where_it_is(stage: Stage) -> None:
     assert "h1-s2" in stage.possible().links_up()
 
 
-def test_a_limited_table_refuses_entries_and_an_unlimited_one_takes_them(stage: Stage) -> None:
+def test_a_limited_table_refuses_entries_and_an_unlimited_one_takes_them(stage: Harness) -> None:
     perform(stage, "limit s1 to 1", "send h1 to h2 ping 1", "wait 10")
     assert entries(stage, "s1") == 1 and stage.possible().limited_switches() == ["s1"]
     refused = [event for line in written(stage).lines for event in line.events if "refused" in event]
@@ -151,7 +151,7 @@ def test_a_limited_table_refuses_entries_and_an_unlimited_one_takes_them(stage: 
     assert entries(stage, "s1") > 1 and not stage.possible().limited_switches()
 
 
-def test_a_forgotten_entry_is_gone_and_no_controller_is_told(stage: Stage) -> None:
+def test_a_forgotten_entry_is_gone_and_no_controller_is_told(stage: Harness) -> None:
     perform(stage, "forget s1 1")
     rested(stage)
     assert entries(stage, "s1") == 0
@@ -161,7 +161,7 @@ def test_a_forgotten_entry_is_gone_and_no_controller_is_told(stage: Stage) -> No
     assert entries(stage, "s1") == 0
 
 
-def test_ignored_flow_mods_come_to_nothing_and_later_ones_count(stage: Stage) -> None:
+def test_ignored_flow_mods_come_to_nothing_and_later_ones_count(stage: Harness) -> None:
     perform(stage, "ignore s1 1", "send h1 to h2 arp 1", "wait 10", "send h2 to h1 ping 1", "wait 10")
     ignored = [event for line in written(stage).lines for event in line.events if "flow-mod-ignored" in event]
     assert len(ignored) == 1
@@ -170,12 +170,12 @@ def test_ignored_flow_mods_come_to_nothing_and_later_ones_count(stage: Stage) ->
     assert entries(stage, "s1") >= before > 1
 
 
-def test_a_faulty_switch_stays_so_when_it_is_switched_off_and_on(stage: Stage) -> None:
+def test_a_faulty_switch_stays_so_when_it_is_switched_off_and_on(stage: Harness) -> None:
     perform(stage, "limit s1 to 1", "fail s1", "recover s1", "wait 10", "send h1 to h2 ping 1", "wait 10")
     assert entries(stage, "s1") <= 1
 
 
-def test_waiting_lets_entries_time_out(stage: Stage) -> None:
+def test_waiting_lets_entries_time_out(stage: Harness) -> None:
     perform(stage, "send h1 to h2 ping 1", "wait 10")
     assert entries(stage, "s1") > 1
     perform(stage, "wait 6000")
@@ -237,7 +237,7 @@ def test_a_policy_function_is_called_with_a_view_and_the_number(tmp_path: Path) 
         "inject fabric:s1 00",
     ],
 )
-def test_what_cannot_be_done_is_refused_and_leaves_no_line(stage: Stage, text: str) -> None:
+def test_what_cannot_be_done_is_refused_and_leaves_no_line(stage: Harness, text: str) -> None:
     before = stage.recorder.step
     with pytest.raises(PenstockError):
         perform(stage, text)
@@ -266,7 +266,7 @@ def test_what_the_fabric_says_is_possible_is_what_the_view_says(tmp_path: Path) 
         assert claimed == offered, text
 
 
-def test_nothing_follows_any_more_once_the_time_of_a_run_is_over(stage: Stage) -> None:
+def test_nothing_follows_any_more_once_the_time_of_a_run_is_over(stage: Harness) -> None:
     rested(stage)
     stage.until = time.monotonic()
     perform(stage, "send h1 to h2 ping 1")

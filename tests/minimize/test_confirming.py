@@ -10,13 +10,13 @@ from penstock._minimize.confirming import confirmed, confirming_tries, is_confir
 from penstock._minimize.ddmin import Minimal, conditions
 from penstock._minimize.live_replay import LiveReproducer
 from penstock._minimize.progress import Progress
-from penstock._minimize.script import Cue, Script, load_script
+from penstock._minimize.recording import RecordedInput, Recording, load_script
+from penstock._minimize.timings import Waiting
 from penstock._minimize.virtual_replay import VirtualReproducer
-from penstock._minimize.waiting import Waiting
 from penstock._minimize.worker import Origin
 
 
-def result(script: Script, inputs: tuple[Cue, ...], tries: int = 1) -> Minimal:
+def result(script: Recording, inputs: tuple[RecordedInput, ...], tries: int = 1) -> Minimal:
     """Return a result as a minimisation would have it."""
     return Minimal(script, inputs, "it is broken", len(script.inputs), 1, 0.0, (), tries=tries)
 

@@ -9,23 +9,23 @@ from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_liv
 from penstock._minimize.ddmin import minimise
 from penstock._minimize.live_peek import LivePeekingReproducer
 from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.recording import RecordedInput, Recording, load_script
 from penstock._minimize.reproducers import reproducer_of
-from penstock._minimize.script import Cue, Script, load_script
-from penstock._minimize.waiting import USUAL, Waiting
+from penstock._minimize.timings import USUAL, Waiting
 
 PEEKING = Waiting(peek=True)
 
 
 @pytest.fixture(scope="module")
-def script(tmp_path_factory: pytest.TempPathFactory) -> Script:
+def script(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     return load_script(performed_live(tmp_path_factory.mktemp("peek"), *LIVE_INPUTS))
 
 
-def without(script: Script, *verbs: str) -> list[Cue]:
+def without(script: Recording, *verbs: str) -> list[RecordedInput]:
     return [cue for cue in script.inputs if cue.what.verb not in verbs]
 
 
-def test_what_will_not_come_is_not_expected(script: Script) -> None:
+def test_what_will_not_come_is_not_expected(script: Recording) -> None:
     kept = without(script, "fail", "recover", "move")
     inferred, found = LivePeekingReproducer(script, waiting=PEEKING).inferred(kept)
     assert found is None
@@ -43,14 +43,14 @@ def test_what_will_not_come_is_not_expected(script: Script) -> None:
     assert attempt.followed > 5
 
 
-def test_few_inputs_are_left(script: Script) -> None:
+def test_few_inputs_are_left(script: Recording) -> None:
     reproducer = reproducer_of(script, waiting=PEEKING)
     assert isinstance(reproducer, LivePeekingReproducer)
     minimal = minimise(script, reproducer, simplify=False)
     assert [cue.what.verb for cue in minimal.inputs] == ["send", "move"]
 
 
-def test_inputs_that_mean_nothing_any_more_are_told(script: Script) -> None:
+def test_inputs_that_mean_nothing_any_more_are_told(script: Recording) -> None:
     move = next(cue for cue in script.inputs if cue.what.verb == "move")
     again = replace(move, line=move.line + 1000)
     longer = replace(script, inputs=(*script.inputs, again), expected=(*script.expected, ()))
@@ -93,7 +93,7 @@ def test_a_look_that_changed_something_is_undone_by_playing_the_prefix_again(tmp
     script = load_script(performed(tmp_path / "run", scenario, *sent))
     starts = tmp_path / "starts"
 
-    def scouts(script: Script) -> int:
+    def scouts(script: Recording) -> int:
         starts.write_text("")
         LivePeekingReproducer(script, waiting=PEEKING).inferred(script.inputs)
         return len(starts.read_text())

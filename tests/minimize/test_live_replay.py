@@ -10,8 +10,8 @@ from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_liv
 from penstock._controllers.tcp.faketime import MOMENT
 from penstock._minimize.ddmin import minimise
 from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.script import load_script
-from penstock._minimize.waiting import Pace, Waiting
+from penstock._minimize.recording import load_script
+from penstock._minimize.timings import TimeScale, Waiting
 from penstock._replay import replay
 from required_tools import find_tool
 
@@ -124,5 +124,5 @@ def test_where_time_matters_it_is_not_cut_short(tmp_path: Path) -> None:
     assert script.violation is not None
     reproducer = LiveReproducer(script)
     assert reproducer.run(script.inputs).reproduced
-    assert reproducer.lessons.pace is Pace.RECORDED
+    assert reproducer.lessons.pace is TimeScale.RECORDED
     assert not reproducer.run([cue for cue in script.inputs if str(cue) != "wait 900"]).reproduced

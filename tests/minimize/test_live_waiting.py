@@ -12,8 +12,8 @@ from penstock._controllers.tcp.process import ControllerProcess, Program
 from penstock._fuzz.inputs import Wait
 from penstock._minimize.barriers import Barriers
 from penstock._minimize.equivalence import masked_log
-from penstock._minimize.script import LOG, Cue, Event, Script
-from penstock._minimize.waiting import HOPELESS, Lessons, Pace, Seen, Waiting, timers
+from penstock._minimize.recording import LOG, Event, RecordedInput, Recording
+from penstock._minimize.timings import HOPELESS, LearnedTimings, Seen, TimeScale, Waiting, timers
 from penstock._scenario.scenario import Scenario
 
 LIMIT_S = 30
@@ -27,7 +27,7 @@ def event(line: int, after: int = 0, transition: str = "deliver c0:s1", message:
 
 
 def test_what_did_not_come_is_not_waited_for_with_fewer_inputs() -> None:
-    lessons = Lessons()
+    lessons = LearnedTimings()
     lessons.miss([7], frozenset({1, 2, 3}))
     assert lessons.is_hopeless(7, frozenset({1, 3}))
     assert not lessons.is_hopeless(7, frozenset({1, 4}))
@@ -35,21 +35,21 @@ def test_what_did_not_come_is_not_waited_for_with_fewer_inputs() -> None:
 
 
 def test_what_never_comes_is_waited_for_no_more() -> None:
-    lessons = Lessons()
+    lessons = LearnedTimings()
     for number in range(HOPELESS):
         lessons.miss([7], frozenset({number}))
     assert lessons.is_hopeless(7, frozenset({98, 99}))
 
 
 def test_workers_learn_from_each_other() -> None:
-    mine, yours = Lessons(), Lessons(pace=Pace.SHORT)
+    mine, yours = LearnedTimings(), LearnedTimings(pace=TimeScale.SHORT)
     mine.miss([7], frozenset({1}))
     yours.miss([7], frozenset({2}))
     mine.learn(yours)
-    assert mine.pace is Pace.SHORT
+    assert mine.pace is TimeScale.SHORT
     assert set(mine.missed[7]) == {frozenset({1}), frozenset({2})}
-    mine.learn(Lessons(pace=Pace.RECORDED))
-    assert mine.pace is Pace.SHORT
+    mine.learn(LearnedTimings(pace=TimeScale.RECORDED))
+    assert mine.pace is TimeScale.SHORT
 
 
 # Events.
@@ -137,13 +137,13 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.005)
 
 
-def logging_after(inputs: int) -> Script:
+def logging_after(inputs: int) -> Recording:
     """Return a script of three inputs in which a controller logs its step after so many of them."""
-    cues = tuple(Cue(Wait(1), line) for line in (1, 2, 3))
+    cues = tuple(RecordedInput(Wait(1), line) for line in (1, 2, 3))
     expected: list[tuple[Event, ...]] = [(), (), (), ()]
     expected[inputs] = (Event(f"{LOG} c0", masked_log("step 0"), 9),)
     scenario = Scenario(controller={"cmd": "none", "port": 1}, topology="linear,1")
-    return Script(scenario, cues, tuple(expected), None)
+    return Recording(scenario, cues, tuple(expected), None)
 
 
 def test_a_controller_that_is_ahead_stands_still_until_its_input_comes(tmp_path: Path) -> None:

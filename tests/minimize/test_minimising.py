@@ -12,9 +12,9 @@ from minimize_lab import fuzzed, long_walk, moving_hosts
 from penstock._minimize.check_replay import CheckReproducer
 from penstock._minimize.ddmin import Minimal, NotReproducedError, minimise
 from penstock._minimize.identity import bug_of
+from penstock._minimize.recording import RecordedInput, Violation, load_script
 from penstock._minimize.reproducers import reproducer_of
 from penstock._minimize.reproducing import Attempt, Reproducer
-from penstock._minimize.script import Cue, Violation, load_script
 from penstock._minimize.virtual_replay import VirtualReproducer
 from penstock._replay import replay
 from penstock.errors import PenstockError
@@ -67,7 +67,7 @@ class _Noting(VirtualReproducer):
 
     followed: ClassVar[list[bool]] = []
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:
         self.followed.append(not self.script.settles)
         return super().run(inputs, tries=tries)
 
@@ -110,12 +110,12 @@ def test_two_runs_with_one_bug_end_in_the_same_sequence(tmp_path: Path) -> None:
 
 def test_names_do_not_tell_bugs_apart_but_inputs_do(tmp_path: Path) -> None:
     from penstock._fuzz.inputs import input_of
-    from penstock._minimize.script import Cue
+    from penstock._minimize.recording import RecordedInput
 
     script = load_script(moving_hosts(tmp_path))
 
     def with_inputs(*texts: str) -> Minimal:
-        cues = tuple(Cue(input_of(text), line) for line, text in enumerate(texts))
+        cues = tuple(RecordedInput(input_of(text), line) for line, text in enumerate(texts))
         return Minimal(script, cues, "", 1, 1, 0.0, ())
 
     one = with_inputs("send h1 to h2 ping 1", "wait 10", "move h2 to s3:3")

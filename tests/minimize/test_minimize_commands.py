@@ -13,8 +13,8 @@ from minimize_lab import app_in_a_process, fuzzed, moving_hosts, performed
 from penstock._api import replay
 from penstock._cli.main import commands
 from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.script import load_script
-from penstock._minimize.waiting import Waiting
+from penstock._minimize.recording import load_script
+from penstock._minimize.timings import Waiting
 
 
 def penstock(*words: str) -> tuple[int, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from minimize_lab import moving_hosts
 
 from penstock._minimize.peek import PeekingReproducer
-from penstock._minimize.script import load_script
+from penstock._minimize.recording import load_script
 from penstock._minimize.virtual_replay import ReplayStage, SilentRecorder, VirtualReproducer, drive
 
 

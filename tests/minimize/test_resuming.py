@@ -21,8 +21,8 @@ from penstock._minimize.check_replay import CheckReproducer
 from penstock._minimize.ddmin import NotReproducedError, minimise
 from penstock._minimize.live_replay import LiveReproducer
 from penstock._minimize.progress import FILE, Progress
+from penstock._minimize.recording import RecordedInput, load_script
 from penstock._minimize.reproducing import Attempt
-from penstock._minimize.script import Cue, load_script
 from penstock._minimize.shortest import shortest
 from penstock._minimize.writing import write_minimal
 from penstock._trace.consent import consent_to
@@ -110,7 +110,7 @@ class Timed(LiveReproducer):
     """Stands for processes whose violation comes with two of the inputs, and only if silence is kept."""
 
     def played(
-        self, inputs: Sequence[Cue], recorder: Any, *, short: bool | None = None, **how: Any
+        self, inputs: Sequence[RecordedInput], recorder: Any, *, short: bool | None = None, **how: Any
     ) -> tuple[Attempt, set[int]]:
         needed = {cue.line for cue in self.script.inputs[3:30:20]}
         cut = self._is_short() if short is None else short
@@ -134,7 +134,7 @@ class Fickle(Timed):
 
     shows = False
 
-    def played(self, inputs: Sequence[Cue], recorder: Any, **how: Any) -> tuple[Attempt, set[int]]:
+    def played(self, inputs: Sequence[RecordedInput], recorder: Any, **how: Any) -> tuple[Attempt, set[int]]:
         attempt, missed = super().played(inputs, recorder, **how)
         return (attempt if self.shows else replace(attempt, reproduced=False)), missed
 

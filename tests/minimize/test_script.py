@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from minimize_lab import fuzzed, long_walk, moving_hosts
 
-from penstock._minimize.script import LOOK, Violation, about, load_script
+from penstock._minimize.recording import LOOK, Violation, about, load_script
 from penstock._trace.consent import consent_to
 from penstock._trace.trace import read_trace
 from penstock.errors import PenstockError

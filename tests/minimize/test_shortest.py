@@ -9,7 +9,7 @@ from minimize_lab import long_walk, moving_hosts
 from penstock._minimize.check_replay import CheckReproducer
 from penstock._minimize.ddmin import Minimal, minimise
 from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.script import load_script
+from penstock._minimize.recording import load_script
 from penstock._minimize.shortest import shortest
 from penstock._minimize.virtual_replay import VirtualReproducer
 from penstock.errors import PenstockError

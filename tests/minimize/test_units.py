@@ -1,14 +1,14 @@
 """Inputs that belong together are left out together; what is left makes sense without the others."""
 
 from penstock._fuzz.inputs import endpoint_of, input_of
-from penstock._minimize.script import Action, Cue
-from penstock._minimize.units import cues_of, rewritten, singles, units_of
+from penstock._minimize.atomic_events import cues_of, rewritten, singles, units_of
+from penstock._minimize.recording import Action, RecordedInput
 
 HOMES = {"h1": endpoint_of("s1:1"), "h2": endpoint_of("s2:1")}
 
 
-def cues(*texts: str) -> tuple[Cue, ...]:
-    return tuple(Cue(input_of(text), line) for line, text in enumerate(texts, 1))
+def cues(*texts: str) -> tuple[RecordedInput, ...]:
+    return tuple(RecordedInput(input_of(text), line) for line, text in enumerate(texts, 1))
 
 
 def test_a_failure_and_its_recovery_are_one_unit() -> None:
@@ -31,15 +31,19 @@ def test_every_kind_of_pair_is_known() -> None:
 
 def test_what_the_fabric_did_in_a_search_is_paired_too() -> None:
     given = (
-        Cue(Action("fabric fail s1-s2"), 1),
-        Cue(Action("h1 send"), 2),
-        Cue(Action("fabric recover s1-s2"), 3),
+        RecordedInput(Action("fabric fail s1-s2"), 1),
+        RecordedInput(Action("h1 send"), 2),
+        RecordedInput(Action("fabric recover s1-s2"), 3),
     )
     assert [str(unit) for unit in units_of(given)] == ["fabric fail s1-s2 … fabric recover s1-s2", "h1 send"]
 
 
 def test_a_strangers_text_may_say_less() -> None:
-    given = (Cue(Action("fabric"), 1), Cue(Action("fabric fail"), 2), Cue(Action("fabric recover"), 3))
+    given = (
+        RecordedInput(Action("fabric"), 1),
+        RecordedInput(Action("fabric fail"), 2),
+        RecordedInput(Action("fabric recover"), 3),
+    )
     assert [len(unit.inputs) for unit in units_of(given)] == [1, 2]
 
 

@@ -7,7 +7,7 @@ import pytest
 from minimize_lab import LEARNING, RYU, fuzzed, moving_hosts
 
 from penstock._fuzz.inputs import input_of
-from penstock._minimize.script import Cue, Script, load_script
+from penstock._minimize.recording import RecordedInput, Recording, load_script
 from penstock._minimize.virtual_replay import VirtualReproducer
 from penstock._replay import replay
 from penstock.errors import PenstockError
@@ -80,7 +80,7 @@ def test_two_replays_of_the_same_part_are_the_same(tmp_path: Path) -> None:
         )
 
 
-def race_in(folder: Path, seed: int) -> tuple[Script, Cue] | None:
+def race_in(folder: Path, seed: int) -> tuple[Recording, RecordedInput] | None:
     """Return a run in which a link failed while something was on it, with that input."""
     rates = {"link_failure": 2, "packet": 4}
     script = load_script(fuzzed(folder, seed=seed, deliveries=1, events=120, rates=rates))
@@ -116,5 +116,5 @@ def test_processes_cannot_be_replayed_on_virtual_time(tmp_path: Path) -> None:
 
 def test_a_policy_that_fails_is_an_input_that_is_skipped(tmp_path: Path) -> None:
     script = load_script(fuzzed(tmp_path, events=5))
-    unknown = Cue(input_of("policy nobody 1"), script.inputs[0].line)
+    unknown = RecordedInput(input_of("policy nobody 1"), script.inputs[0].line)
     assert VirtualReproducer(script).run([unknown]).skipped == (unknown.line,)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.messages import V10, V13, BarrierRequest, EchoRequest
-from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.wire import Framer, encode
 
 ECHO = encode(EchoRequest(b"hello", xid=1), V13)
@@ -50,9 +50,9 @@ def test_the_longest_message_is_held_and_no_more() -> None:
 def test_a_length_below_a_header_breaks_the_stream_for_good() -> None:
     framer = Framer()
     for _ in range(2):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(OpenFlowError) as caught:
             framer.feed(BROKEN)
-        assert caught.value.refusal is Refusal.BAD_LEN
+        assert caught.value.refusal is ErrorCode.BAD_LEN
     assert framer.held == 0
 
 
@@ -61,5 +61,5 @@ def test_messages_before_the_break_are_not_lost() -> None:
     assert framer.broken is None
     assert framer.feed(ECHO + BROKEN + BARRIER) == [ECHO]
     assert framer.broken is not None
-    with pytest.raises(Refused):
+    with pytest.raises(OpenFlowError):
         framer.feed(b"")

@@ -22,6 +22,7 @@ from penstock.openflow.actions import (
     SetField,
     WriteActions,
 )
+from penstock.openflow.error_codes import ErrorCode
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
     NO_BUFFER,
@@ -38,7 +39,6 @@ from penstock.openflow.messages import (
     PacketOut,
     PortNo,
 )
-from penstock.openflow.refusals import Refusal
 from penstock.packet import udp_datagram
 
 FRAME = udp_datagram(
@@ -212,7 +212,9 @@ def test_a_packet_within_its_budgets_is_sent_and_one_over_them_is_not(case: str)
     assert shown == expected
     is_packet_out = isinstance(steps[-1], Tell) and isinstance(steps[-1].message, PacketOut)
     refused = (
-        [Error(*Refusal.FLOW_UNKNOWN.code(version), errors[0].data)] if is_packet_out and not expected else []
+        [Error(*ErrorCode.FLOW_UNKNOWN.code(version), errors[0].data)]
+        if is_packet_out and not expected
+        else []
     )
     assert errors == refused
 

@@ -29,6 +29,7 @@ from penstock.openflow.actions import (
     UseMeter,
     WriteActions,
 )
+from penstock.openflow.error_codes import ErrorCode
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
     NO_BUFFER,
@@ -54,7 +55,6 @@ from penstock.openflow.messages import (
     PortStatus,
     SetAsync,
 )
-from penstock.openflow.refusals import Refusal
 from penstock.openflow.stats import Flows, FlowStats, StatsReply, StatsRequest, TableRequest, Tables
 from penstock.packet import Ethernet, VlanTag, ping_request, udp_datagram
 
@@ -102,7 +102,7 @@ def flows(observation: Observation) -> tuple[FlowStats, ...]:
     return probe.body.flows
 
 
-def refused(observation: Observation, refusal: Refusal, version: int = V13) -> bool:
+def refused(observation: Observation, refusal: ErrorCode, version: int = V13) -> bool:
     return [(m.type, m.code) for m in told(observation) if isinstance(m, Error)] == [refusal.code(version)]
 
 
@@ -169,7 +169,7 @@ def instructions_are_kept_in_the_order_they_act(seen: list[Observation]) -> None
 
 @story(V10, tell(add(apply(Output(2)), buffer_id=7)))
 def a_flow_mod_for_an_unknown_buffer_does_nothing(seen: list[Observation]) -> None:
-    assert refused(seen[0], Refusal.BUFFER_UNKNOWN, V10)
+    assert refused(seen[0], ErrorCode.BUFFER_UNKNOWN, V10)
     assert flows(seen[0]) == ()
 
 
@@ -295,12 +295,12 @@ def changing_no_entry_is_no_mistake_whatever_it_refers_to(seen: list[Observation
 
 @story(V13, tell(add(apply(DecNwTtl(), Output(PortNo.MAX)))))
 def an_impossible_port_is_worse_than_an_action_that_does_not_fit(seen: list[Observation]) -> None:
-    assert refused(seen[0], Refusal.ACTION_BAD_OUT_PORT)
+    assert refused(seen[0], ErrorCode.ACTION_BAD_OUT_PORT)
 
 
 @story(V13, tell(add(apply(SetField("eth_dst", 9)), table_id=254)))
 def the_last_table_is_the_switchs_own(seen: list[Observation]) -> None:
-    assert refused(seen[0], Refusal.EPERM)
+    assert refused(seen[0], ErrorCode.EPERM)
 
 
 @story(V10, tell(PacketOut(NO_BUFFER, 1, (SetTransportSrc(3), Output(2)), PING.to_bytes())))

@@ -11,7 +11,7 @@ from penstock._base.loading import load_object
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Outcome, Search, Violation
 from penstock._properties.base import Property, never_exercised
 from penstock._properties.watch import Watch
@@ -99,7 +99,7 @@ def search(
     What is found is taken again in a `World`, where the property must break in the same words.
     """
     start = ready(network) if start is None else start
-    cells = Cells(network, properties, start)
+    cells = CompiledNetwork(network, properties, start)
     outcome = breadth_first(Search(cells, Bounds(states=MOST_STATES), first_only=first_only))
     for violation in outcome.violations:
         assert retold(network, start, properties, violation) == violation.message

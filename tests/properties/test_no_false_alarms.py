@@ -22,7 +22,7 @@ from sample_controllers import (
 
 from penstock._controllers.static import StaticController
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Outcome, Search
 from penstock._properties.base import Property
 from penstock._properties.registry import PROPERTIES, property_named
@@ -59,7 +59,7 @@ def both_searches(network: Any, names: list[str]) -> Outcome:
     start = ready(network)
     outcomes = []
     for sleep in (True, False):
-        search = Search(Cells(network, properties(names), start), Bounds(), first_only=False)
+        search = Search(CompiledNetwork(network, properties(names), start), Bounds(), first_only=False)
         outcomes.append(breadth_first(search, sleep=sleep))
     with_sleep, plain = outcomes
     assert [v.message for v in with_sleep.violations] == [v.message for v in plain.violations]

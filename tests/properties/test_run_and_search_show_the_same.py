@@ -8,7 +8,7 @@ from typing import Any
 from penstock._controllers.controller import FLOOD, Controller
 from penstock._controllers.native import NativeController
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
 from penstock._properties.base import Property
 from penstock._properties.watch import Watch
@@ -54,7 +54,7 @@ def network() -> Network:
 
 
 def test_what_a_run_shows_a_search_shows_too() -> None:
-    searched = Cells(network(), [Everything()])
+    searched = CompiledNetwork(network(), [Everything()])
     breadth_first(Search(searched, Bounds()), sleep=False)
     (in_search,) = searched.properties
     assert isinstance(in_search, Everything)

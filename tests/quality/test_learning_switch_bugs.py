@@ -16,7 +16,7 @@ from penstock._cli.demonstration import EXAMPLES
 from penstock._demo import RYU_APP, demo_scenario
 from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
 from penstock._replay import replay
 from penstock._scenario.scenario import Scenario
@@ -52,7 +52,7 @@ def test_the_bug_is_found_confirmed_and_replayed(bug: tuple[Scenario, str, int],
 def test_no_shorter_story_exists(bug: tuple[Scenario, str, int]) -> None:
     scenario, _, steps = bug
     built = build(replace(scenario, search={"depth": steps - 1}))
-    search = Search(Cells(built.network, built.properties, built.start), Bounds(depth=steps - 1))
+    search = Search(CompiledNetwork(built.network, built.properties, built.start), Bounds(depth=steps - 1))
     outcome = breadth_first(search, sleep=False)
     assert outcome.result == "bounded"
     assert outcome.stopped_by == f"depth {steps - 1}"

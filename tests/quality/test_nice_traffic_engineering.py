@@ -17,7 +17,7 @@ from bench.nice_table4 import BROKEN, best_of_nice
 from penstock._check.check import check
 from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
 from penstock._replay import replay
 from penstock._scenario.scenario import Scenario, load_scenario
@@ -125,7 +125,7 @@ def test_the_bug_is_found_confirmed_and_replayed(bug: Bug, tmp_path: Path) -> No
 def test_no_shorter_story_exists(bug: Bug) -> None:
     built = build(bug.scenario)
     depth = bug.steps - 1
-    search = Search(Cells(built.network, built.properties, built.start), Bounds(depth=depth))
+    search = Search(CompiledNetwork(built.network, built.properties, built.start), Bounds(depth=depth))
     outcome = breadth_first(search, sleep=False)
     assert (outcome.result, outcome.stopped_by) == ("bounded", f"depth {depth}")
 

@@ -8,7 +8,7 @@ import pytest
 from report_lab import EXAMPLES, states
 
 from penstock._check.check import check
-from penstock._minimize.script import trace_file
+from penstock._minimize.recording import trace_file
 from penstock._report.document import report_on
 from penstock._scenario.scenario import load_scenario
 from penstock._scenario.verify_options import options_of

@@ -7,7 +7,7 @@ from typing import Any
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
 from penstock._controllers.osken.threads import Lock, RLock
-from penstock._report.minds import MOST_LINES, remembered, written
+from penstock._report.controller_state import MOST_LINES, remembered, written
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, PacketIn, PacketInReason
 from penstock.packet import arp_request

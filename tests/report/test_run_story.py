@@ -18,7 +18,7 @@ from penstock._fuzz.invariants import invariants_of
 from penstock._report.run_story import Choice, tell_run
 from penstock._scenario.scenario import load_scenario
 from penstock._story.story import sentences
-from penstock._trace.past import first_lasting, what_led_to
+from penstock._trace.causal_slice import first_lasting, what_led_to
 from penstock._trace.retelling import record_of
 from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
 from penstock._world.transition import Record

@@ -8,7 +8,7 @@ import pytest
 from report_lab import EXAMPLES, State
 
 from penstock._engine.building import build
-from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._report.states import IN_FLIGHT
 from penstock._report.unfolding import Unfolded, Watching, unfold
 from penstock._rootcause.recording import Player, recording_again

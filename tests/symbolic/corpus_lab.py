@@ -27,7 +27,7 @@ from penstock._concolic.paths import Exploration, explore
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
 from penstock._controllers.osken.binding import OsKenController
-from penstock._controllers.reactions import Reaction
+from penstock._controllers.probing import Reaction
 from penstock.addresses import ipv4
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, PacketIn
@@ -71,7 +71,7 @@ class Ready:
     def explored(self, switch: str) -> Exploration[Reaction]:
         """Find the paths that a packet from a switch can take."""
         return explore(
-            lambda inputs: self.controller.pose(self.state, switch, QUESTION, inputs), QUESTION.space
+            lambda inputs: self.controller.probe(self.state, switch, QUESTION, inputs), QUESTION.space
         )
 
     def given(self, switch: str, inputs: Mapping[str, int]) -> Reaction:

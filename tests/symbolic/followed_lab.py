@@ -18,10 +18,10 @@ from penstock._concolic.code import rewrite
 from penstock._concolic.run import Run
 from penstock._concolic.terms import Term, bits, evaluate, var
 from penstock._concolic.values.integers import Followed, integer
-from penstock._concolic.values.octets import SymBytes, octets
 from penstock._concolic.values.parts import concrete
-from penstock._concolic.values.pieces import written
-from penstock._concolic.values.texts import SymStr, ipv4_text, ipv6_text, mac_text
+from penstock._concolic.values.segments import written
+from penstock._concolic.values.sym_bytes import SymBytes, octets
+from penstock._concolic.values.sym_str_build import SymStr, ipv4_text, ipv6_text, mac_text
 
 Make = Callable[[int, Term], Any]
 

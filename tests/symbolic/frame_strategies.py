@@ -14,8 +14,8 @@ from penstock._concolic.packets.layouts import PRESENT
 from penstock._concolic.run import Run
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import evaluate
-from penstock._concolic.values.pieces import written
-from penstock._concolic.values.strings import SymStr
+from penstock._concolic.values.segments import written
+from penstock._concolic.values.sym_str import SymStr
 from penstock.addresses import ipv4
 
 HOSTS = Addresses(

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from penstock._concolic.run import Run
 from penstock._concolic.terms import evaluate
 from penstock._concolic.values.integers import SymBool, SymInt
-from penstock._concolic.values.octets import SymBytes
 from penstock._concolic.values.parts import concrete
-from penstock._concolic.values.pieces import written
-from penstock._concolic.values.strings import SymStr
+from penstock._concolic.values.segments import written
+from penstock._concolic.values.sym_bytes import SymBytes
+from penstock._concolic.values.sym_str import SymStr
 
 Inputs = Mapping[str, int]
 Made = Mapping[str, Any]

@@ -15,7 +15,7 @@ import pytest
 from corpus_lab import Arc, handlers, ready, uncovered
 
 from penstock._concolic.paths import Exploration
-from penstock._controllers.reactions import Reaction
+from penstock._controllers.probing import Reaction
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from crosshair.statespace import RootNode
 
 from penstock._concolic.paths import Exploration
 from penstock._concolic.terms import evaluate
-from penstock._controllers.reactions import Reaction
+from penstock._controllers.probing import Reaction
 
 ETH_LLDP = 0x88CC
 SECONDS = 60.0

@@ -23,7 +23,7 @@ from penstock._controllers.controller import Controller
 from penstock._engine.building import Built, build
 from penstock._scenario.scenario import Scenario
 from penstock._symbolic.classes import PacketClass
-from penstock._world.hosts import CuriousHost, Host
+from penstock._world.hosts import Host, SymbolicHost
 from penstock._world.world import World, states_of
 from penstock.errors import PenstockError
 from penstock.packet import IPv4, describe, parse
@@ -94,10 +94,10 @@ def test_a_packet_that_reaches_the_controller_further_on_is_found_too() -> None:
 
 def test_hosts_send_by_themselves_only_if_nobody_says_what_traffic_there_is() -> None:
     quiet = build(scenario(Learning(), hosts={"h1": {"kind": "ping", "to": "h2"}}))
-    assert not any(isinstance(made, CuriousHost) for made in quiet.network.components)
+    assert not any(isinstance(made, SymbolicHost) for made in quiet.network.components)
     assert quiet.discovery is None
     curious = build(scenario(Learning()))
-    assert sum(isinstance(made, CuriousHost) for made in curious.network.components) == 2
+    assert sum(isinstance(made, SymbolicHost) for made in curious.network.components) == 2
 
 
 def test_the_sequence_is_bounded_and_a_burst_waits_for_an_answer() -> None:

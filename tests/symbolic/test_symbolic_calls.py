@@ -12,7 +12,7 @@ from penstock._concolic.run import Run
 from penstock._concolic.terms import var
 from penstock._concolic.values.integers import Followed, integer
 from penstock._concolic.values.parts import bears
-from penstock._concolic.values.texts import mac_text
+from penstock._concolic.values.sym_str_build import mac_text
 from penstock._controllers.controller import Controller
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match

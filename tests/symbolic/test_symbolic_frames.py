@@ -14,8 +14,8 @@ from penstock._concolic.run import Run, unnoticed
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import evaluate
 from penstock._concolic.values.integers import term_of
-from penstock._concolic.values.octets import SymBytes
 from penstock._concolic.values.parts import concrete
+from penstock._concolic.values.sym_bytes import SymBytes
 from penstock._world.switch.headers import read
 from penstock.openflow.fields import BY_NAME
 from penstock.packet import parse

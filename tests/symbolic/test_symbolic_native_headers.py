@@ -17,8 +17,8 @@ from penstock._concolic.run import Run
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import evaluate
 from penstock._concolic.values.integers import term_of
-from penstock._concolic.values.octets import SymBytes
 from penstock._concolic.values.parts import concrete
+from penstock._concolic.values.sym_bytes import SymBytes
 from penstock.packet import (
     ARP,
     ICMP,

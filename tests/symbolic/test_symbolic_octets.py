@@ -14,7 +14,7 @@ from plain_agreement import Inputs, check, pairs_of_inputs
 from penstock._concolic.run import Run
 from penstock._concolic.terms import Term, bits, both, const, eq, lt, negation, sub, var
 from penstock._concolic.values.integers import integer, term_of
-from penstock._concolic.values.octets import (
+from penstock._concolic.values.sym_bytes import (
     SymBytes,
     from_hex,
     from_int,
@@ -25,8 +25,8 @@ from penstock._concolic.values.octets import (
     terms_of,
     to_int,
 )
-from penstock._concolic.values.strings import SymStr
-from penstock._concolic.values.texts import mac_text
+from penstock._concolic.values.sym_str import SymStr
+from penstock._concolic.values.sym_str_build import mac_text
 
 WIDTHS = {"mac": 48, "type": 16, "letter": 7}
 DST = var("eth_dst", 48)

@@ -15,11 +15,11 @@ from plain_agreement import Inputs, at, check, pairs_of_inputs
 from penstock._concolic.run import Run
 from penstock._concolic.terms import Term, bits, both, const, either, eq, le, lt, negation, sub, var
 from penstock._concolic.values.integers import SymInt, integer, term_of
-from penstock._concolic.values.octets import SymBytes, keep
-from penstock._concolic.values.octets import terms_of as terms_of_octets
-from penstock._concolic.values.pieces import Piece, read, written
-from penstock._concolic.values.strings import SymStr, join_texts, pieces_of
-from penstock._concolic.values.texts import (
+from penstock._concolic.values.segments import Piece, read, written
+from penstock._concolic.values.sym_bytes import SymBytes, keep
+from penstock._concolic.values.sym_bytes import terms_of as terms_of_octets
+from penstock._concolic.values.sym_str import SymStr, join_texts, pieces_of
+from penstock._concolic.values.sym_str_build import (
     decimal,
     followed,
     format_value,

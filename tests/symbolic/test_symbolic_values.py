@@ -12,7 +12,7 @@ from penstock._concolic.run import Run
 from penstock._concolic.terms import FALSE, TRUE, Term, both, const, eq, var
 from penstock._concolic.values.integers import SymBool, integer
 from penstock._concolic.values.parts import bears, concrete, equality, is_symbolic
-from penstock._concolic.values.texts import ipv6_text, mac_text
+from penstock._concolic.values.sym_str_build import ipv6_text, mac_text
 
 PORT = var("in_port", 16)
 SRC = var("eth_src", 48)

@@ -17,7 +17,7 @@ from penstock._engine.building import build as built_from
 from penstock._properties.packets import Hosts
 from penstock._scenario.scenario import scenario_of
 from penstock._symbolic.table_classes import TableClass
-from penstock._world.hosts import CuriousHost
+from penstock._world.hosts import SymbolicHost
 from penstock._world.world import World
 
 PROGRAMS = [each for each in proactive_programs.programs() if each.name.startswith("native_")]
@@ -30,14 +30,14 @@ def build(program: Program, folder: Path) -> Built:
     return built_from(scenario_of(dict(program.scenario), folder))
 
 
-def classes_of(built: Built) -> list[tuple[CuriousHost, TableClass]]:
+def classes_of(built: Built) -> list[tuple[SymbolicHost, TableClass]]:
     assert built.discovery is not None
     states = dict(zip(built.network.names, built.start.states, strict=True))
-    hosts = [made for made in built.network.components if isinstance(made, CuriousHost)]
+    hosts = [made for made in built.network.components if isinstance(made, SymbolicHost)]
     return [(host, known) for host in hosts for known in built.discovery.tables.classes(host, states)]
 
 
-def arrives(built: Built, host: CuriousHost, known: TableClass) -> bool:
+def arrives(built: Built, host: SymbolicHost, known: TableClass) -> bool:
     """Tell whether a packet of a class arrives where it should when it is sent."""
     world, hosts = World(built.network), Hosts(built.network)
     world.restore(built.start)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock._concolic.pretty_print import condition_in_words, say
 from penstock._concolic.run import Run
 from penstock._concolic.space import Space, Variable
 from penstock._concolic.terms import (
@@ -24,7 +25,6 @@ from penstock._concolic.terms import (
     negation,
     shr,
 )
-from penstock._concolic.words import condition_in_words, say
 from penstock.addresses import ipv4, ipv6, mac
 from strategies_terms import SPACE, conditions
 

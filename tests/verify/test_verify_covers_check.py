@@ -12,7 +12,7 @@ from random_programs import Ingredients, case, ingredients, kind_of, network_wit
 
 from penstock._engine.building import joined
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Outcome, Search
 from penstock._properties.base import Property, Violated
 from penstock._properties.loops import NoForwardingLoops
@@ -75,7 +75,7 @@ def _checked(seed: int) -> Outcome:
     hosts = {name: partial(Sender, packets=packets) for name, packets in parts.packets.items()}
     network = network_with(parts, hosts)
     watcher: Property = NoForwardingLoops() if isinstance(parts.made, NoLoops) else Unseen(parts)
-    cells = Cells(network, [watcher], joined(network, "c0").start)
+    cells = CompiledNetwork(network, [watcher], joined(network, "c0").start)
     return breadth_first(Search(cells, AT_MOST))
 
 

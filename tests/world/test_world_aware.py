@@ -22,7 +22,7 @@ from penstock.errors import PenstockError
 class Polite(Talker):
     """Talks only while b has heard an even number of notes and no cable is cut."""
 
-    looks_at: tuple[str, ...] = ("b", FABRIC)
+    reads: tuple[str, ...] = ("b", FABRIC)
 
     def actions_given(self, state: tuple[int, tuple[Any, ...]], seen: Mapping[str, Any]) -> tuple[str, ...]:
         _, heard = seen["b"]

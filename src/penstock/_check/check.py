@@ -26,7 +26,7 @@ from penstock._engine.finding import Finding
 from penstock._engine.next_steps import Ran, Suggestion, next_steps
 from penstock._explain.explaining import MOST_SECONDS, explain, explain_joining
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.depth_first import depth_first
 from penstock._explore.reductions import Circumstances, in_effect, reduced, remarks_on
 from penstock._explore.reexecution import made_again
@@ -176,8 +176,12 @@ def _searched_once(
 
 
 def _with_pings(
-    scenario: Scenario, built: Built, way: _Way, traces: TraceFolder, before: tuple[Outcome, _Means, Cells]
-) -> tuple[Outcome, _Means, Cells]:
+    scenario: Scenario,
+    built: Built,
+    way: _Way,
+    traces: TraceFolder,
+    before: tuple[Outcome, _Means, CompiledNetwork],
+) -> tuple[Outcome, _Means, CompiledNetwork]:
     """Search for what is broken by pings of hosts that have sent each other nothing, after another search."""
     if built.discovery is None or way.walk is not None or not built.discovery.tables.begin_pings():
         return before
@@ -222,9 +226,9 @@ def _refined(built: Built, way: _Way) -> bool:
 
 def _search_of(
     scenario: Scenario, built: Built, way: _Way, traces: TraceFolder
-) -> tuple[Outcome, _Means, Cells]:
+) -> tuple[Outcome, _Means, CompiledNetwork]:
     plan, limits = way.plan, way.limits
-    cells = Cells(built.network, (*built.properties, *plan.watchers()), built.start)
+    cells = CompiledNetwork(built.network, (*built.properties, *plan.watchers()), built.start)
     guide = plan.guide(cells)
     circumstances = Circumstances(
         guide if plan.narrowing else None, fingerprint if limits.compact else None, limits.depth is not None
@@ -267,7 +271,9 @@ _LEFT_OUT: Final = {
 """The events that tell of something that a search did not try."""
 
 
-def _look_again(scenario: Scenario, built: Built, cells: Cells, outcome: Outcome, way: _Way) -> None:
+def _look_again(
+    scenario: Scenario, built: Built, cells: CompiledNetwork, outcome: Outcome, way: _Way
+) -> None:
     """Note what may have been missed because a program's state was not all there is to it."""
     components = built.network.components
     remembered = cells.remembered()
@@ -380,7 +386,7 @@ def _broken_while_joining(scenario: Scenario, built: Built, traces: TraceFolder)
     return report
 
 
-def _search(cells: Cells, way: _Way, successors: Successors) -> Search:
+def _search(cells: CompiledNetwork, way: _Way, successors: Successors) -> Search:
     limits = way.limits
     return Search(
         cells,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from penstock._concolic.pretty_print import condition_in_words
 from penstock._concolic.run import Decision, Place
-from penstock._concolic.words import condition_in_words
 from penstock._symbolic.classes import PacketClass
 from penstock._symbolic.discovery import Discovery
 from penstock._world.hosts import Host

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from penstock._minimize.waiting import EPSILON_MS
+from penstock._minimize.timings import EPSILON_MS
 
 _OPTIONS: Final = (
     click.option(

@@ -18,16 +18,16 @@ from penstock._cli.output import Live, print_replay, replay_as_json
 from penstock._fuzz.summary import counted
 from penstock._minimize.bugs import Minimised, bugs_of, minimised_in, others_like
 from penstock._minimize.confirming import confirmed, confirming_tries
-from penstock._minimize.crew import Crew, DaskCrew, LocalCrew
 from penstock._minimize.ddmin import Minimal, NotReproducedError, conditions, minimise
 from penstock._minimize.live_replay import LiveReproducer
 from penstock._minimize.parallel import minimise_in_parallel
 from penstock._minimize.progress import Progress, Step
-from penstock._minimize.script import Script, trace_file
+from penstock._minimize.recording import Recording, trace_file
 from penstock._minimize.shortest import refuse_inexact
 from penstock._minimize.shortest import shortest as proved_shortest
-from penstock._minimize.waiting import EPSILON_MS, Waiting
+from penstock._minimize.timings import EPSILON_MS, Waiting
 from penstock._minimize.worker import Origin
+from penstock._minimize.worker_pool import DaskCrew, LocalCrew, WorkerPool
 from penstock._minimize.writing import folder_for, story_of, summary, write_minimal
 from penstock._replay import Replay, replay
 from penstock._trace.consent import Consent
@@ -191,7 +191,7 @@ def _minimize(
 
 
 def _minimised(
-    origin: Origin, *, script: Script, crew: Crew | None, shown: _Shown, folder: Path, tries: int
+    origin: Origin, *, script: Recording, crew: WorkerPool | None, shown: _Shown, folder: Path, tries: int
 ) -> Minimal:
     watch = partial(shown.tell, original=len(script.inputs))
     if crew is None:
@@ -212,7 +212,7 @@ def _minimised(
     )
 
 
-def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[Crew | None]:
+def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[WorkerPool | None]:
     """Return who helps, to be sent home afterwards; nobody, if there is one worker and no cluster."""
     if scheduler is not None:
         if workers > 1:

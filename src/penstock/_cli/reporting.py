@@ -57,7 +57,7 @@ def report_command(
             raise PenstockError("--serve writes no file: leave --json and -o out.")
         return _serve(path, port, consent, browse=not no_open)
     from penstock._cli.output import Live
-    from penstock._minimize.script import trace_file
+    from penstock._minimize.recording import trace_file
     from penstock._report.document import report_on
 
     with Live(quiet=as_json, doing="reading the trace …"):

@@ -16,7 +16,7 @@ from penstock._base.clean_text import json_text
 from penstock._base.files import write_whole
 from penstock._base.terminal import say, say_lines
 from penstock._cli.consenting import consent_to_look
-from penstock._minimize.script import trace_file
+from penstock._minimize.recording import trace_file
 from penstock._rootcause.journeys import Hop, MetRule, find_packet, journey, packets_of
 from penstock._rootcause.ordering import Comparison, Happening, Inversion, compare, happenings
 from penstock._rootcause.plotting import as_svg, as_text, progress_file, read_points

@@ -31,7 +31,7 @@ from penstock._controllers.osken.determinism import Surroundings
 from penstock._controllers.osken.dice import Roll
 from penstock._controllers.osken.hub import Hub, WouldWait, use
 from penstock._controllers.osken.loading import namespaces_of
-from penstock._controllers.reactions import Given, Perform, Reaction, unheard
+from penstock._controllers.probing import Given, Perform, Reaction, unheard
 from penstock._controllers.snapshot import Heap, Snapshot
 from penstock._controllers.surface import MoreState, Surface
 from penstock._verdict.reservation import Reservation
@@ -256,7 +256,7 @@ class NativeController:
         """Tell whether the program would take in what a switch sends."""
         return switch not in state.waiting
 
-    def pose(
+    def probe(
         self,
         state: NativeState,
         switch: str,

@@ -15,7 +15,7 @@ from penstock._engine.building import Built
 from penstock._symbolic.remembering import cut_ties
 from penstock._world.faults import Faults
 from penstock._world.hosts import Host
-from penstock._world.hosts.curious import CuriousHost
+from penstock._world.hosts.symbolic_host import SymbolicHost
 from penstock._world.switch import Switch
 
 _FAULTS: Final[Mapping[str, str]] = {
@@ -89,7 +89,7 @@ def _controller(built: Built) -> Iterator[str]:
 
 def _hosts(built: Built) -> Iterator[str]:
     hosts = [component for component in built.network.components if isinstance(component, Host)]
-    curious = [host for host in hosts if isinstance(host, CuriousHost)]
+    curious = [host for host in hosts if isinstance(host, SymbolicHost)]
     if curious:
         most = max(host.count for host in curious)
         yield f"A host sends at most {most} packet{'' if most == 1 else 's'}: count in [hosts.NAME]."

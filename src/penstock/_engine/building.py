@@ -15,7 +15,7 @@ from penstock._base.typed import Checked, From, Place, Such, fit, shown
 from penstock._controllers import origins, watched
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController, load_native
-from penstock._controllers.reactions import Answering
+from penstock._controllers.probing import Probeable
 from penstock._controllers.watched import Rolls
 from penstock._explore.strategies.plan import Plan, plan_of
 from penstock._properties.base import Property
@@ -25,13 +25,13 @@ from penstock._properties.watch import Watch
 from penstock._scenario.scenario import Scenario
 from penstock._scenario.symbolic_options import SymbolicOptions
 from penstock._symbolic.discovery import Discovery
-from penstock._symbolic.hearing import Controlling, Hearing
+from penstock._symbolic.symbolic_messages import Controlling, SymbolicMessages
 from penstock._trace.scene import Scene, scene_of
 from penstock._world.assembly import build_network
 from penstock._world.component import Component
 from penstock._world.fabric import Mobility
 from penstock._world.faults import Faults
-from penstock._world.hosts import CuriousHost, Host, HostMaker, host
+from penstock._world.hosts import Host, HostMaker, SymbolicHost, host
 from penstock._world.network import GlobalState, Network
 from penstock._world.switch import Switch, SwitchOptions
 from penstock._world.topology import Topology, load_mininet, topology
@@ -118,7 +118,7 @@ class Built:
         return scene_of(self.network.components, self.drawing, self.hosts, self.joining)
 
 
-class Building:
+class NetworkBuilder:
     """A scenario on its way to a network."""
 
     searches = True
@@ -134,7 +134,7 @@ class Building:
         """Return the controller, without a network."""
         return self.program(self._with_places(self._topology()), self._asked_version, followed=False)
 
-    def built(self) -> Built:
+    def build(self) -> Built:
         """Return the network where the search starts."""
         return begun(self.assembled(), self._scenario.limits().start)
 
@@ -244,9 +244,9 @@ class Building:
         made = self.program(drawing, version, followed=self._is_followed(finding))
         if not finding.messages:
             return made
-        if not isinstance(made, Answering):
+        if not isinstance(made, Probeable):
             raise PenstockError("messages in [symbolic] needs a controller that runs in process.")
-        return Hearing(cast(Controlling, made), finding.messages)
+        return SymbolicMessages(cast(Controlling, made), finding.messages)
 
     def _is_followed(self, finding: SymbolicOptions) -> bool:
         """Tell whether anybody will ask the controller what it would do."""
@@ -257,7 +257,7 @@ class Building:
             or self._finds_traffic
             or bool(finding.messages)
             or "curious" in kinds
-            or any(maker.func is CuriousHost for maker in makers)
+            or any(maker.func is SymbolicHost for maker in makers)
         )
 
     def program(
@@ -327,7 +327,7 @@ def build(scenario: Scenario, *, asked: bool = False) -> Built:
 
     With `asked`, the controller will be asked what it would do, whatever the hosts are.
     """
-    return scenario.fitted(Building(scenario, asked=asked).built)
+    return scenario.fitted(NetworkBuilder(scenario, asked=asked).build)
 
 
 def plan(scenario: Scenario) -> Plan:
@@ -345,10 +345,10 @@ def _discovery(
     network: Network, controller: Component, finding: SymbolicOptions, *, asked: bool, symmetric: bool
 ) -> Discovery | None:
     """Give hosts that have to find out what to send, and a controller what to hear, the means to."""
-    curious = [made for made in network.components if isinstance(made, CuriousHost)]
-    if not curious and not isinstance(controller, Hearing) and not asked:
+    curious = [made for made in network.components if isinstance(made, SymbolicHost)]
+    if not curious and not isinstance(controller, SymbolicMessages) and not asked:
         return None
-    if not isinstance(controller, Answering):
+    if not isinstance(controller, Probeable):
         raise PenstockError(
             f"{controller.name} cannot be asked which packets it tells apart: use an os-ken, Ryu or native "
             f"controller, or say what the hosts send."
@@ -357,7 +357,7 @@ def _discovery(
     for made in curious:
         made.source = discovery
         made.remembers = discovery.symmetry is not None
-    if isinstance(controller, Hearing):
+    if isinstance(controller, SymbolicMessages):
         controller.discovery = discovery
     return discovery
 

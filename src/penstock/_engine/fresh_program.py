@@ -20,7 +20,7 @@ from typing import Final
 from penstock._base.loading import loading_anew
 from penstock._controllers import watched
 from penstock._controllers.controller import Controller
-from penstock._engine.building import Building, Built
+from penstock._engine.building import Built, NetworkBuilder
 from penstock._explore.reexecution import Remembered
 from penstock._scenario.scenario import Scenario
 from penstock._verdict.reservation import Reservation
@@ -33,7 +33,7 @@ _DECIDING: Final = frozenset({"crashed", "hung"})
 """The kinds of events that a program's steps are compared by, besides what it sends."""
 
 
-class _Once(Building):
+class _Once(NetworkBuilder):
     """A scenario of which the program is wanted, for one run."""
 
     watches = False

@@ -52,11 +52,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock._explore.cells import Cells
-from penstock._explore.expand import EVERY, Plain, Wary
-from penstock._explore.foresight import Foresight
+from penstock._explore.compiled_network import CompiledNetwork
+from penstock._explore.expand import EVERY, Expand, SleepSetExpand
 from penstock._explore.interning import MASK
-from penstock._explore.quiet import Quiet
+from penstock._explore.local_independence import LocalIndependence
+from penstock._explore.lookahead import Lookahead
 from penstock._explore.tables import taken
 
 Key = Callable[[int], int]
@@ -70,10 +70,10 @@ class Ample:
 
     def __init__(
         self,
-        cells: Cells,
-        full: tuple[Plain, Wary],
-        quiet: Quiet,
-        foresight: Foresight,
+        cells: CompiledNetwork,
+        full: tuple[Expand, SleepSetExpand],
+        quiet: LocalIndependence,
+        foresight: Lookahead,
         key: Key | None = None,
     ) -> None:
         self._tables = cells.tables
@@ -85,12 +85,14 @@ class Ample:
         self.left_out = False
         """Whether anything was put off in any state so far."""
 
-    def plain(self, state: int) -> tuple[list[int], bool]:
+    def expand_all(self, state: int) -> tuple[list[int], bool]:
         """Return the successors that are taken in a state, and whether only the fabric can move in it."""
         chosen, found = self._choose(state, 0)
         return (found, False) if chosen else self._plain(state)
 
-    def wary(self, state: int, asleep: int, wanted: int) -> tuple[list[tuple[int, int]], bool]:
+    def expand_with_sleep_sets(
+        self, state: int, asleep: int, wanted: int
+    ) -> tuple[list[tuple[int, int]], bool]:
         """Return the same with sleep sets; a state is chosen for when it is new."""
         if wanted == EVERY:
             chosen, found = self._choose(state, asleep)

@@ -25,7 +25,7 @@ def _at_limit(search: Search, level: Iterable[int]) -> bool:
     limit = search.bounds.depth
     if limit is None or search.outcome.depth < limit:
         return False
-    expand = search.plain()
+    expand = search.expand_all()
     for state in level:
         found, resting = expand(state)
         if resting:
@@ -37,7 +37,7 @@ def _at_limit(search: Search, level: Iterable[int]) -> bool:
 
 def _spread_plain(search: Search) -> None:
     """Take every transition of every state."""
-    expand, parents, key_of = search.plain(), search.parents, search.key
+    expand, parents, key_of = search.expand_all(), search.parents, search.key
     outcome, violated = search.outcome, search.cells.violated
     checking = search.judges_states
     level: list[tuple[int, int]] = [search.begin()]
@@ -71,7 +71,7 @@ def _spread_plain(search: Search) -> None:
 
 def _spread_wary(search: Search) -> None:
     """Take only transitions that no sleep set makes superfluous."""
-    expand, parents = search.wary(), search.parents
+    expand, parents = search.expand_with_sleep_sets(), search.parents
     outcome, violated = search.outcome, search.cells.violated
     checking = search.judges_states
     asleep: dict[int, int] = {}

@@ -26,7 +26,7 @@ def depth_first(search: Search, *, sleep: bool = True) -> Outcome:
 
 def _descend_plain(search: Search) -> None:
     """Take every transition of every state."""
-    expand, parents, key_of = search.plain(), search.parents, search.key
+    expand, parents, key_of = search.expand_all(), search.parents, search.key
     outcome, violated, limit = search.outcome, search.cells.violated, search.bounds.depth
     start, key = search.begin()
     checking = search.judges_states
@@ -70,7 +70,7 @@ def _descend_plain(search: Search) -> None:
 
 def _descend_wary(search: Search) -> None:
     """Take only transitions that no sleep set makes superfluous."""
-    expand, parents = search.wary(), search.parents
+    expand, parents = search.expand_with_sleep_sets(), search.parents
     outcome, violated, limit = search.outcome, search.cells.violated, search.bounds.depth
     start, _ = search.begin()
     checking = search.judges_states

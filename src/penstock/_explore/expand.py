@@ -4,8 +4,8 @@ Everything that costs has been done when a table was filled; here a state is tak
 and mask, and a successor is the sum of the state and a few differences.  This module has no other
 concern, so that it can be compiled one day.
 
-`wary` also keeps sleep sets (Godefroid).  A sleep set is a whole number with one bit per transition.
-Let b be done or asleep in a state s, and a be taken there.  b may sleep in s·a if
+`expand_with_sleep_sets` also keeps sleep sets (Godefroid).  A sleep set is a whole number with one bit per
+transition.  Let b be done or asleep in a state s, and a be taken there.  b may sleep in s·a if
 
     whatever b leads to from s·a is also reached from s by b, then a, then the same as before.
 
@@ -32,19 +32,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.footprints import Footprints
 from penstock._explore.interning import MASK
 from penstock._explore.tables import Group, taken
 
-Plain = Callable[[int], tuple[list[int], bool]]
-Wary = Callable[[int, int, int], tuple[list[tuple[int, int]], bool]]
+Expand = Callable[[int], tuple[list[int], bool]]
+SleepSetExpand = Callable[[int, int, int], tuple[list[tuple[int, int]], bool]]
 
 EVERY = -1
 """All transitions, as a set of bits."""
 
 
-def plain(cells: Cells) -> Plain:
+def expand_all(cells: CompiledNetwork) -> Expand:
     """Return the function from a state to its successors, and whether only the fabric can move."""
     tables = cells.tables
 
@@ -65,20 +65,20 @@ def plain(cells: Cells) -> Plain:
     return expand
 
 
-def wary(cells: Cells, footprints: Footprints | None = None) -> Wary:
+def expand_with_sleep_sets(cells: CompiledNetwork, footprints: Footprints | None = None) -> SleepSetExpand:
     """Return the function from a state, its sleep set and the transitions wanted to the successors.
 
     Each successor comes with its own sleep set.  Transitions are taken in a fixed order; one that
     is taken sleeps for its later siblings as long as it commutes with what they do.  Those of one cell
     are taken to commute only where footprints say so.
     """
-    tables, bits_of, lookers = cells.tables, cells.bits, cells.lookers
+    tables, bits_of, readers = cells.tables, cells.bits, cells.readers
 
     def expand(state: int, asleep: int, wanted: int) -> tuple[list[tuple[int, int]], bool]:
         found = []
         resting = True
         groups = tables[state & MASK]
-        done = _possible(cells, groups, state, asleep) if lookers and asleep else asleep
+        done = _possible(cells, groups, state, asleep) if readers and asleep else asleep
         for shift, mask, place, rows in groups:
             entries = rows[state >> shift & mask]
             if not entries:
@@ -86,14 +86,14 @@ def wary(cells: Cells, footprints: Footprints | None = None) -> Wary:
             if place:
                 resting = False
             others = ~bits_of[place]
-            if place in lookers:
+            if place in readers:
                 others &= ~_unsettling(cells, groups, state, done, place)
             for bit, difference, ops, seen, _ in entries:
                 if bit:
                     if done & bit or not wanted & bit:
                         continue
                     asleep_after = done & others
-                    if footprints is not None and done & bits_of[place] and place not in lookers:
+                    if footprints is not None and done & bits_of[place] and place not in readers:
                         asleep_after |= footprints.commuting(groups[place], state, bit, done)
                     if seen and asleep_after:
                         asleep_after = _commuting(cells, groups, state, asleep_after, seen)
@@ -113,7 +113,7 @@ def wary(cells: Cells, footprints: Footprints | None = None) -> Wary:
     return expand
 
 
-def _commuting(cells: Cells, groups: tuple[Group, ...], state: int, asleep: int, seen: int) -> int:
+def _commuting(cells: CompiledNetwork, groups: tuple[Group, ...], state: int, asleep: int, seen: int) -> int:
     """Return which sleeping transitions show the properties nothing that depends on `seen`."""
     commute = cells.watching.commute
     for shift, mask, place, rows in groups:
@@ -125,19 +125,21 @@ def _commuting(cells: Cells, groups: tuple[Group, ...], state: int, asleep: int,
     return asleep
 
 
-def _possible(cells: Cells, groups: tuple[Group, ...], state: int, asleep: int) -> int:
+def _possible(cells: CompiledNetwork, groups: tuple[Group, ...], state: int, asleep: int) -> int:
     """Return a sleep set without the actions of aware cells that are not possible in a state."""
-    for place, looker in cells.lookers.items():
-        if asleep & looker.bits:
-            asleep &= ~looker.bits | offered(groups[place], state)
+    for place, reader in cells.readers.items():
+        if asleep & reader.bits:
+            asleep &= ~reader.bits | offered(groups[place], state)
     return asleep
 
 
-def _unsettling(cells: Cells, groups: tuple[Group, ...], state: int, asleep: int, place: int) -> int:
+def _unsettling(
+    cells: CompiledNetwork, groups: tuple[Group, ...], state: int, asleep: int, place: int
+) -> int:
     """Return which sleeping transitions would take from an aware cell an action that it has now."""
     present = offered(groups[place], state)
     unsettling = 0
-    for other in cells.lookers[place].groups:
+    for other in cells.readers[place].groups:
         if not asleep & cells.bits[other]:
             continue
         shift, mask, _, rows = groups[other]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from penstock._explore.inboxes import Inboxes, Sent, replaced
 from penstock._explore.interning import WIDTH
 from penstock._explore.local_steps import LocalSteps
+from penstock._explore.property_cells import Watching
 from penstock._explore.tables import Entry, Op
-from penstock._explore.watching import Watching
 from penstock._world.channels import CHANNEL_FAULTS
 from penstock._world.component import Event
 from penstock._world.fabric import FabricState

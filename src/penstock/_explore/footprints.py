@@ -19,7 +19,7 @@ one of them is taken, and ask there again.
 
 from __future__ import annotations
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.interning import MASK
 from penstock._explore.tables import Entry, Group
 
@@ -27,7 +27,7 @@ from penstock._explore.tables import Entry, Group
 class Footprints:
     """What is known of pairs of transitions of one cell."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CompiledNetwork) -> None:
         self._properties = cells.watching.shift
         self._components = (1 << self._properties) - 1
         self._known: dict[tuple[int, int, int, int, int], bool] = {}

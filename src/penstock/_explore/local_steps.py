@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from penstock._controllers.watched import programs
 from penstock._explore.interning import Interned
 from penstock._explore.reexecution import Remembered
-from penstock._world.component import Event, Port, Send, Step, lookers
+from penstock._world.component import Event, Port, Send, Step, readers
 from penstock._world.network import ComponentRaised, Network
 from penstock._world.signals import FABRIC
 from penstock._world.transition import ACT, Transition
@@ -38,9 +38,9 @@ class LocalSteps:
         self.cell_of = {place: cell for cell, place in enumerate(self.order)}
         self.names = [network.names[place] for place in self.order]
         self.components = [network.components[place] for place in self.order]
-        self.lookers = {
+        self.readers = {
             self.cell_of[place]: (component, tuple(self.cell_of[other] for other in others))
-            for place, (component, others) in lookers(network.components).items()
+            for place, (component, others) in readers(network.components).items()
         }
         """The aware components by their cells, each with the cells it looks at."""
         self.states = [Interned(f"states of {name}") for name in self.names]
@@ -58,7 +58,7 @@ class LocalSteps:
         key = (cell, state, *seen)
         possible = self._possible.get(key)
         if possible is None:
-            component, others = self.lookers[cell]
+            component, others = self.readers[cell]
             given = {
                 self.names[other]: self.states[other].values[number]
                 for other, number in zip(others, seen, strict=True)

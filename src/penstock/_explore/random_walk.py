@@ -23,7 +23,7 @@ def random_walk(search: Search, seed: int, *, longest: int = 1000, walks: int | 
 
 
 def _walk(search: Search, random: Random, longest: int, walks: int | None) -> None:
-    expand, violated, outcome = search.plain(), search.cells.violated, search.outcome
+    expand, violated, outcome = search.expand_all(), search.cells.violated, search.outcome
     done = 0
     while walks is None or done < walks:
         done += 1

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock._explore.ample import Ample
-from penstock._explore.cells import Cells
-from penstock._explore.expand import Plain, Wary, plain, wary
+from penstock._explore.compiled_network import CompiledNetwork
+from penstock._explore.expand import Expand, SleepSetExpand, expand_all, expand_with_sleep_sets
 from penstock._explore.footprints import Footprints
-from penstock._explore.foresight import Foresight
-from penstock._explore.quiet import Quiet
+from penstock._explore.local_independence import LocalIndependence
+from penstock._explore.lookahead import Lookahead
 from penstock._explore.search import Key, Successors
 from penstock._explore.strategies.guide import Guide
 from penstock._scenario.search_options import NONE, REDUCTIONS
@@ -44,9 +44,9 @@ def in_effect(names: Collection[str]) -> frozenset[str]:
 class Everything:
     """All successors of a state; those of one cell that commute may sleep."""
 
-    def __init__(self, cells: Cells, footprints: Footprints | None) -> None:
-        self.plain: Plain = plain(cells)
-        self.wary: Wary = wary(cells, footprints)
+    def __init__(self, cells: CompiledNetwork, footprints: Footprints | None) -> None:
+        self.expand_all: Expand = expand_all(cells)
+        self.expand_with_sleep_sets: SleepSetExpand = expand_with_sleep_sets(cells, footprints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Circumstances:
     in_order: bool = True
     """Whether it goes breadth-first or depth-first, at least in the end."""
 
-    def against(self, reduction: str, reductions: Collection[str], cells: Cells) -> str:
+    def against(self, reduction: str, reductions: Collection[str], cells: CompiledNetwork) -> str:
         """Return why one of some reductions cannot be used, to end "that needs …"; empty if it can."""
         if not self.in_order:
             return "a search that goes breadth-first or depth-first"
@@ -78,14 +78,16 @@ class Circumstances:
             return "states that are remembered whole, not by fingerprints"
         return ""
 
-    def _has_ample(self, reductions: Collection[str], cells: Cells) -> bool:
+    def _has_ample(self, reductions: Collection[str], cells: CompiledNetwork) -> bool:
         return "ample" in reductions and not self.against("ample", reductions, cells)
 
 
 USUAL: Final = Circumstances()
 
 
-def reduced(cells: Cells, reductions: Collection[str], circumstances: Circumstances = USUAL) -> Successors:
+def reduced(
+    cells: CompiledNetwork, reductions: Collection[str], circumstances: Circumstances = USUAL
+) -> Successors:
     """Return what a search takes in a state, by those of some reductions that can be used."""
     if circumstances.guide is not None:
         return circumstances.guide
@@ -94,13 +96,13 @@ def reduced(cells: Cells, reductions: Collection[str], circumstances: Circumstan
     full = Everything(cells, footprints)
     if "ample" not in usable:
         return full
-    quiet = Quiet(cells, footprints)
-    foresight = Foresight(cells, quiet, footprints)
-    return Ample(cells, (full.plain, full.wary), quiet, foresight, circumstances.key)
+    quiet = LocalIndependence(cells, footprints)
+    foresight = Lookahead(cells, quiet, footprints)
+    return Ample(cells, (full.expand_all, full.expand_with_sleep_sets), quiet, foresight, circumstances.key)
 
 
 def remarks_on(
-    cells: Cells, names: Collection[str], circumstances: Circumstances, successors: Successors
+    cells: CompiledNetwork, names: Collection[str], circumstances: Circumstances, successors: Successors
 ) -> list[str]:
     """Return what is to be said, beside a result, of the reductions that a scenario names."""
     remarks = []

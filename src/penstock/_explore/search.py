@@ -17,8 +17,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
-from penstock._explore.cells import Cells
-from penstock._explore.expand import Plain, Wary, plain, wary
+from penstock._explore.compiled_network import CompiledNetwork
+from penstock._explore.expand import Expand, SleepSetExpand, expand_all, expand_with_sleep_sets
 from penstock._explore.interning import MASK, WIDTH, Full
 from penstock._properties.base import Property, Undecided, Violated, ask, unfinished
 from penstock._properties.ending import Ending
@@ -104,12 +104,12 @@ class Successors(Protocol):
     """What a search takes in a state, where that is not simply everything (see `strategies`)."""
 
     @property
-    def plain(self) -> Plain:
+    def expand_all(self) -> Expand:
         """The function from a state to its successors."""
         ...
 
     @property
-    def wary(self) -> Wary:
+    def expand_with_sleep_sets(self) -> SleepSetExpand:
         """The same with sleep sets."""
         ...
 
@@ -147,7 +147,7 @@ class Search:
 
     def __init__(
         self,
-        cells: Cells,
+        cells: CompiledNetwork,
         bounds: Bounds,
         *,
         key: Key | None = None,
@@ -183,13 +183,17 @@ class Search:
                 )
         return sum(MASK << WIDTH * names.index(name) for name in watcher.reads)
 
-    def plain(self) -> Plain:
+    def expand_all(self) -> Expand:
         """Return the function from a state to its successors, and whether only the fabric can move."""
-        return plain(self.cells) if self._successors is None else self._successors.plain
+        return expand_all(self.cells) if self._successors is None else self._successors.expand_all
 
-    def wary(self) -> Wary:
+    def expand_with_sleep_sets(self) -> SleepSetExpand:
         """Return the function from a state to its successors with their sleep sets."""
-        return wary(self.cells) if self._successors is None else self._successors.wary
+        return (
+            expand_with_sleep_sets(self.cells)
+            if self._successors is None
+            else self._successors.expand_with_sleep_sets
+        )
 
     @property
     def judges_states(self) -> bool:

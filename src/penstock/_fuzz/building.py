@@ -1,7 +1,7 @@
 """Putting a fuzzing run together: from a scenario to a network that everything can happen to.
 
 It is the scenario's network, with three differences from a search's.  Faults have no budget to speak
-of.  A host without a kind is a `Talker`, which sends what the fuzzer says.  Where hosts may migrate,
+of.  A host without a kind is a `FuzzHost`, which sends what the fuzzer says.  Where hosts may migrate,
 every switch has one spare port that they can move to.
 
 A controller that is given as a command is a `RemoteController` in the network; the live stage starts
@@ -17,11 +17,11 @@ from typing import Any, Final
 from penstock._base.loading import load_object
 from penstock._base.tables import made_from
 from penstock._controllers.native import NativeController
-from penstock._controllers.reactions import Answering
-from penstock._engine.building import Building, spoken_by
+from penstock._controllers.probing import Probeable
+from penstock._engine.building import NetworkBuilder, spoken_by
 from penstock._fuzz.profiles import rates_of
 from penstock._fuzz.remembering import RememberingController
-from penstock._fuzz.traffic import Station, Talker
+from penstock._fuzz.traffic import FuzzHost, Station
 from penstock._properties.base import Property
 from penstock._properties.registry import is_followed, is_invariant
 from penstock._scenario.fuzz_options import Command, FuzzOptions, command_of
@@ -57,7 +57,7 @@ PolicyFunction = Callable[[Any, int], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FuzzContext:
     """What a fuzzing run is about: a network, and what the fuzzer has to know of it."""
 
     scenario: Scenario
@@ -98,7 +98,7 @@ class Setting:
         return scene_of(self.network.components, self.drawing, self.scenario.hosts)
 
 
-class FuzzBuilding(Building):
+class FuzzNetworkBuilder(NetworkBuilder):
     """A scenario on its way to the setting of a run."""
 
     searches = False
@@ -108,7 +108,7 @@ class FuzzBuilding(Building):
         self._options = scenario.fuzzing()
         self._rates = rates_of(self._options.profile, self._options.rates)
 
-    def setting(self) -> Setting:
+    def setting(self) -> FuzzContext:
         """Return the network and all that the fuzzer has to know of it."""
         scenario = self._scenario
         drawn = self._topology()
@@ -141,10 +141,10 @@ class FuzzBuilding(Building):
             for switch in drawing.switches
         )
         made_hosts = [made for made in network.components if isinstance(made, Host)]
-        talkers = tuple(made.name for made in made_hosts if isinstance(made, Talker))
+        talkers = tuple(made.name for made in made_hosts if isinstance(made, FuzzHost))
         spoken_to = {made.name for made in controllers}
         on_wires = {*ends, *_names(drawing)}
-        return Setting(
+        return FuzzContext(
             scenario=scenario,
             options=self._options,
             rates=self._rates,
@@ -211,7 +211,7 @@ class FuzzBuilding(Building):
             if isinstance(given, Mapping) and "kind" not in given:
                 movable = moving if node.attachment is not None and len(node.ports) == 1 else usual
                 makers[node.name] = host(
-                    Talker, f"[hosts.{node.name}]", **{**movable, **self._host_options(node.name, given)}
+                    FuzzHost, f"[hosts.{node.name}]", **{**movable, **self._host_options(node.name, given)}
                 )
             else:
                 makers[node.name] = self._host(node.name, given)
@@ -256,7 +256,9 @@ class FuzzBuilding(Building):
                 commands[name] = command
                 brains.append(RemoteController(name))
             else:
-                alone = Building(replace(self._scenario, controller=table, controllers={}), asked=followed)
+                alone = NetworkBuilder(
+                    replace(self._scenario, controller=table, controllers={}), asked=followed
+                )
                 alone.searches = False
                 brains.append(alone.program(drawing, version, followed=followed, name=name))
         return brains, commands
@@ -279,7 +281,7 @@ class FuzzBuilding(Building):
     def _discovery(
         self, network: Network, brains: list[Component], finding: SymbolicOptions
     ) -> Discovery | None:
-        if len(brains) != 1 or not isinstance(brains[0], Answering):
+        if len(brains) != 1 or not isinstance(brains[0], Probeable):
             raise PenstockError(
                 "class_packet in the rates of [fuzz] needs one controller that runs in process: "
                 "an os-ken, Ryu or native one."
@@ -304,9 +306,9 @@ def _remembering(brain: Component) -> Component:
     return RememberingController(brain) if isinstance(brain, NativeController) else brain
 
 
-def build_setting(scenario: Scenario) -> Setting:
+def build_setting(scenario: Scenario) -> FuzzContext:
     """Put a scenario together for fuzzing."""
-    return scenario.fitted(FuzzBuilding(scenario).setting)
+    return scenario.fitted(FuzzNetworkBuilder(scenario).setting)
 
 
 def _names(drawing: Topology) -> tuple[str, ...]:

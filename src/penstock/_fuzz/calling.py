@@ -12,17 +12,17 @@ import contextlib
 from collections.abc import AsyncIterator
 from functools import partial
 
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.listening import SERVICES, Listening
-from penstock._fuzz.live import LiveStage
-from penstock._fuzz.stage import Stage
-from penstock._fuzz.virtual import FEWEST_STEPS
+from penstock._fuzz.live_harness import LiveHarness
+from penstock._fuzz.virtual_harness import FEWEST_STEPS
 from penstock._world.signals import FABRIC
 
 
 @contextlib.asynccontextmanager
-async def open_to_callers(stage: Stage) -> AsyncIterator[dict[str, str]]:
+async def open_to_callers(stage: Harness) -> AsyncIterator[dict[str, str]]:
     """Have the switches listen that a scenario names; give how each is called."""
-    proceed = stage.proceed if isinstance(stage, LiveStage) else partial(stage.run, FEWEST_STEPS)
+    proceed = stage.proceed if isinstance(stage, LiveHarness) else partial(stage.run, FEWEST_STEPS)
     listening = Listening(stage.world, proceed)
     for switch in stage.setting.switches:
         for service in SERVICES:

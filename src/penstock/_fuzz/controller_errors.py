@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.judging import REPEATED, Finding
 from penstock._fuzz.log_errors import LoggedError, LogReader
-from penstock._fuzz.stage import Stage
 from penstock._world.transition import Record
 
 _MOST_KINDS: Final = 100
@@ -42,7 +42,7 @@ class ControllerErrors:
 
     name: Final = "ControllerErrors"
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Harness) -> None:
         self._stage = stage
         self._readers: dict[str, LogReader] = {}
         self._heard: dict[str, int] = {}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from penstock._fuzz.building import Setting
+from penstock._fuzz.building import FuzzContext
 from penstock._verdict.stopping import Bound, Why
 from penstock._world.frame import Frame
 from penstock._world.transition import DELIVER, INJECT, Record
@@ -41,7 +41,7 @@ _MOST_REASONS: Final = 3
 class Deliveries:
     """Counts what becomes of packets, until the first of them arrives."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: FuzzContext) -> None:
         self._setting = setting
         self._controllers = frozenset(setting.controllers)
         self._hosts = frozenset(setting.addresses)

@@ -26,16 +26,16 @@ from typing import Any, Final
 from penstock._base.clean_text import json_text
 from penstock._base.files import UnwritableError, absolute, make_folder, new_folder, write_whole
 from penstock._controllers import origins
-from penstock._fuzz.building import Setting, build_setting
+from penstock._fuzz.building import FuzzContext, build_setting
 from penstock._fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock._fuzz.deliveries import Deliveries
 from penstock._fuzz.generator import Generator
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import Check, Fault, Input, Wait
 from penstock._fuzz.judging import REPEATED, VIOLATED, Finding, Invariant, Mishaps, Patient, Properties
 from penstock._fuzz.recorder import Recorder
 from penstock._fuzz.scripted import ScriptedInputs, Source
-from penstock._fuzz.stage import Stage
-from penstock._fuzz.virtual import VirtualStage
+from penstock._fuzz.virtual_harness import VirtualHarness
 from penstock._scenario.scenario import Scenario
 from penstock._trace.trace import TraceWriter
 from penstock._verdict.stopping import Bound, Why
@@ -64,7 +64,7 @@ _RUN: Final = "The run"
 """What is written here, in a sentence that says that it cannot be."""
 
 Progress = Callable[["Fuzzing"], None]
-InvariantMaker = Callable[[Stage], Sequence[Invariant]]
+InvariantMaker = Callable[[Harness], Sequence[Invariant]]
 Conductor = Callable[["Fuzzing"], Awaitable[object]]
 
 
@@ -159,7 +159,7 @@ class Outcome:
 class Fuzzing:
     """One fuzzing run, which may be stopped between inputs and gone on with."""
 
-    def __init__(self, stage: Stage, generator: Source, invariants: Sequence[Invariant] = ()) -> None:
+    def __init__(self, stage: Harness, generator: Source, invariants: Sequence[Invariant] = ()) -> None:
         self.stage = stage
         self.generator = generator
         self.options = stage.setting.options
@@ -472,7 +472,7 @@ def _noting(outcome: Outcome, *, ends: bool = False) -> Iterator[None]:
             outcome.stopped_by = Bound("a trace that cannot be written")
 
 
-def _callers(stage: Stage) -> AbstractAsyncContextManager[object]:
+def _callers(stage: Harness) -> AbstractAsyncContextManager[object]:
     """Return what lets others call on the switches, where the scenario has them listen."""
     if not stage.setting.options.listen:
         return nullcontext()
@@ -495,7 +495,7 @@ def run_folder(output: Path, scenario: Scenario) -> Path:
     return folder
 
 
-def stage_of(setting: Setting, folder: Path) -> Stage:
+def stage_of(setting: FuzzContext, folder: Path) -> Harness:
     """Return the stage that a setting needs, with its trace in a folder."""
     options = setting.options
     writer = TraceWriter(
@@ -508,10 +508,10 @@ def stage_of(setting: Setting, folder: Path) -> Stage:
     )
     recorder = Recorder(writer, setting.version)
     if not setting.commands:
-        return VirtualStage(setting, recorder, order=options.order, seed=options.seed)
-    from penstock._fuzz.live import LiveStage
+        return VirtualHarness(setting, recorder, order=options.order, seed=options.seed)
+    from penstock._fuzz.live_harness import LiveHarness
 
-    return LiveStage(setting, recorder, order=options.order, seed=options.seed)
+    return LiveHarness(setting, recorder, order=options.order, seed=options.seed)
 
 
 def with_options(scenario: Scenario, **changes: object) -> Scenario:

@@ -14,7 +14,7 @@ from itertools import accumulate
 from random import Random
 from typing import Final, TypeVar
 
-from penstock._fuzz.building import Setting
+from penstock._fuzz.building import FuzzContext
 from penstock._fuzz.inputs import (
     EVERYBODY,
     ChangePolicy,
@@ -57,7 +57,7 @@ Maker = Callable[[Possible], Input | None]
 class Generator:
     """Draws inputs that are possible now."""
 
-    def __init__(self, setting: Setting, seed: int) -> None:
+    def __init__(self, setting: FuzzContext, seed: int) -> None:
         self._setting = setting
         self._random = Random(f"inputs {seed}")
         self._stations = [setting.addresses[name] for name in setting.talkers]

@@ -45,12 +45,12 @@ from penstock._forwarding.invariants import (
 from penstock._forwarding.invariants import Finding as Fact
 from penstock._forwarding.invariants import Invariant as ForwardingInvariant
 from penstock._forwarding.model import ForwardingModel
-from penstock._fuzz.building import Setting
+from penstock._fuzz.building import FuzzContext
 from penstock._fuzz.controller_errors import ControllerErrors
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.judging import HEALED, Finding, Invariant
 from penstock._fuzz.orders import TablesAsOrdered
 from penstock._fuzz.overlaps import AmbiguousRules
-from penstock._fuzz.stage import Stage
 from penstock._properties.registry import PROPERTIES, canonical, is_followed, is_invariant
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._world.hosts import Host
@@ -112,7 +112,7 @@ class _Open:
 class Patience:
     """A clock that runs only while the controllers could do something about what is wrong."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Harness) -> None:
         self._stage = stage
         self._seen = 0
         self.passed = 0
@@ -276,7 +276,7 @@ class ControllerLiveness:
     name = "ControllerLiveness"
     is_undecided = False
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Harness) -> None:
         self._stage = stage
 
     def remarks(self) -> tuple[str, ...]:
@@ -299,9 +299,9 @@ class ControllerLiveness:
 class Making:
     """What makes the invariants that a scenario names."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Harness) -> None:
         self._stage = stage
-        self._setting: Setting = stage.setting
+        self._setting: FuzzContext = stage.setting
         self._patience = Patience(stage)
         self._wires = Wires(stage.world)
         self._known_follower: Follower | None = None
@@ -433,6 +433,6 @@ def invariant_names(scenario: Scenario) -> list[str]:
     return list(dict.fromkeys([*map(canonical, names), "ControllerCrash", "ControllerHang"]))
 
 
-def invariants_of(stage: Stage) -> Sequence[Invariant]:
+def invariants_of(stage: Harness) -> Sequence[Invariant]:
     """Return the invariants that a run's scenario names, or the usual ones."""
     return Making(stage).all()

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock._fuzz.building import Setting
-from penstock._fuzz.courier import Courier
+from penstock._fuzz.building import FuzzContext
+from penstock._fuzz.delivery_scheduler import DeliveryScheduler
 from penstock._world.channels import can_suffer
 from penstock._world.component import Endpoint
 from penstock._world.fabric import Wire, Wiring
@@ -22,7 +22,7 @@ from penstock._world.world import World
 class Possible:
     """The inputs that make sense now, by kind."""
 
-    def __init__(self, setting: Setting, world: World, courier: Courier) -> None:
+    def __init__(self, setting: FuzzContext, world: World, courier: DeliveryScheduler) -> None:
         self.setting = setting
         self._world = world
         self._courier = courier

@@ -1,6 +1,6 @@
 """Traffic: hosts that say what they are told to, what they are told, and frames that nobody expects.
 
-A `Talker` takes orders from the fuzzer over its port to the fabric, as a user at its keyboard would
+A `FuzzHost` takes orders from the fuzzer over its port to the fabric, as a user at its keyboard would
 give them.  It sends the packet as any host does: it asks for the receiver's address first, gives the
 frame a name, emits `sent`.  Who gets it answers: pings and ARP like every host, UDP's echo service, the
 segments of a TCP connection.  A talker keeps nothing of what it said, so it can go on for ever.
@@ -81,7 +81,7 @@ class Order:
 
 
 @dataclass(eq=False, kw_only=True)
-class Talker(Host):
+class FuzzHost(Host):
     """A host that sends what it is ordered to, and answers pings, echo datagrams and TCP segments."""
 
     _steps: Steps = field(default_factory=Steps, init=False, repr=False)

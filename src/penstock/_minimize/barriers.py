@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Protocol
 
-from penstock._minimize.script import LOG, Script
+from penstock._minimize.recording import LOG, Recording
 
 
 class Haltable(Protocol):
@@ -35,7 +35,7 @@ class Haltable(Protocol):
 class Barriers:
     """Which log lines came after which inputs, and who waits for one."""
 
-    def __init__(self, script: Script, stage: Haltable, limit_ms: int) -> None:
+    def __init__(self, script: Recording, stage: Haltable, limit_ms: int) -> None:
         self._stage = stage
         self._limit_s = limit_ms / 1000
         self._places: defaultdict[tuple[str, str], list[int]] = defaultdict(list)

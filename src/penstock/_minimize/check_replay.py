@@ -18,9 +18,9 @@ from penstock._controllers import origins
 from penstock._engine.building import Built, build
 from penstock._engine.watched_world import MOST_STEPS_TO_REST, WatchedWorld
 from penstock._explain.explaining import explain
-from penstock._minimize.following import Following, Texts
+from penstock._minimize.guided_replay import GuidedReplay, Texts
+from penstock._minimize.recording import RecordedInput, Recording, Violation, searched
 from penstock._minimize.reproducing import Attempt
-from penstock._minimize.script import Cue, Script, Violation, searched
 from penstock._trace.trace import lines_of, verdict_of, write_trace
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
@@ -31,22 +31,22 @@ class CheckReproducer:
 
     is_exact: Final = True
 
-    def __init__(self, script: Script, *, built: Built | None = None, wide: bool = False) -> None:
+    def __init__(self, script: Recording, *, built: Built | None = None, wide: bool = False) -> None:
         self.script = script
         self.wide = wide
         self._built = build(script.scenario) if built is None else built
         self._texts = Texts()
 
-    def with_script(self, script: Script) -> Self:
+    def with_script(self, script: Recording) -> Self:
         """Return a reproducer for another script of the same scenario, or of another one."""
         built = self._built if script.scenario == self.script.scenario else None
         return type(self)(script, built=built, wide=self.wide)
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:  # noqa: ARG002 - the protocol's
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:  # noqa: ARG002 - the protocol's
         """Replay some of the script's inputs; as that is exact, once is enough."""
         return self._play(inputs)[0]
 
-    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
+    def record(self, inputs: Sequence[RecordedInput], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
         with origins.recorded():
             attempt, records = self._play(inputs)
@@ -58,7 +58,7 @@ class CheckReproducer:
         write_trace(path, scenario.table(), scenario.folder, records, verdict, self._built.scene, home=home)
         return attempt
 
-    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
+    def rewritten(self, inputs: Sequence[RecordedInput]) -> Recording | None:
         """Return a replay of some inputs as a script of its own, if it leads to the violation."""
         attempt, records = self._play(inputs)
         if not attempt.reproduced:
@@ -66,12 +66,12 @@ class CheckReproducer:
         violation = Violation(attempt.invariant, attempt.message)
         return searched(tuple(lines_of(records)), self.script.scenario, violation, self._built.network)
 
-    def _play(self, inputs: Sequence[Cue]) -> tuple[Attempt, list[Record]]:
+    def _play(self, inputs: Sequence[RecordedInput]) -> tuple[Attempt, list[Record]]:
         began = time.perf_counter()
         script = self.script
         ground = WatchedWorld(self._built)
         exact = tuple(inputs) == script.inputs and not script.settles
-        following = Following(script, ground, self._texts, exact=exact)
+        following = GuidedReplay(script, ground, self._texts, exact=exact)
         kept = {cue.line for cue in inputs}
         skipped: list[int] = []
         given = 0

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from penstock._minimize.atomic_events import Unit, cues_of, singles, units_of
+from penstock._minimize.cached_oracle import CachedOracle, Candidate
 from penstock._minimize.delta import ddmin, one_by_one
 from penstock._minimize.progress import Announce, Progress, Step, UnkeptError, Watcher
+from penstock._minimize.recording import RecordedInput, Recording
 from penstock._minimize.reproducing import Attempt, Reproducer, chance_of_missing, tries_needed
-from penstock._minimize.script import Cue, Script
 from penstock._minimize.shrinking import hosts_of, simplified
-from penstock._minimize.trials import Candidate, Trials
-from penstock._minimize.units import Unit, cues_of, singles, units_of
 from penstock.errors import PenstockError
 
 _ROUNDS: Final = 3
@@ -35,9 +35,9 @@ _SAMPLES: Final = 4
 class Minimal:
     """A shortest sequence found, and what it took to find it."""
 
-    script: Script
+    script: Recording
     """What the inputs are played by: what is expected between them."""
-    inputs: tuple[Cue, ...]
+    inputs: tuple[RecordedInput, ...]
     message: str
     """What the violation says in it."""
     original: int
@@ -87,13 +87,13 @@ class NotReproducedError(PenstockError):
         return type(self), (self.attempt,)
 
 
-def conditions(script: Script, tries: int, terms: str = "") -> str:
+def conditions(script: Recording, tries: int, terms: str = "") -> str:
     """Return what answers are kept under: all that they depend on."""
     return f"{script.digest()} {tries} {terms}".rstrip()
 
 
 def minimise(
-    script: Script,
+    script: Recording,
     reproducer: Reproducer,
     *,
     progress: Watcher | None = None,
@@ -122,9 +122,15 @@ def minimise(
 
 
 def _minimised(
-    script: Script, reproducer: Reproducer, kept: Progress, tries: int, confidence: float, *, simplify: bool
+    script: Recording,
+    reproducer: Reproducer,
+    kept: Progress,
+    tries: int,
+    confidence: float,
+    *,
+    simplify: bool,
 ) -> Minimal:
-    trials = Trials(reproducer, kept, tries)
+    trials = CachedOracle(reproducer, kept, tries)
     first = trials.attempt(script, script.inputs)
     if kept.resumed and not reproducer.is_exact:
         # What a replay teaches about time is in no file, and all inputs teach the most.  Besides, what did
@@ -158,7 +164,7 @@ def _minimised(
     )
 
 
-def _chance(script: Script, trials: Trials, confidence: float) -> float:
+def _chance(script: Recording, trials: CachedOracle, confidence: float) -> float:
     """Find out how often all inputs lead to the violation, and try as often as that makes necessary."""
     most, trials.tries = trials.tries, 1
     attempts = []
@@ -171,14 +177,14 @@ def _chance(script: Script, trials: Trials, confidence: float) -> float:
     return chance
 
 
-def _calmest(script: Script, trials: Trials) -> Candidate:
+def _calmest(script: Recording, trials: CachedOracle) -> Candidate:
     """Return all inputs with no order of internal events to follow, if none is needed."""
     calm = Candidate(replace(script, settles=True), script.inputs)
     is_worth_asking = trials.is_exact and script.engine == "fuzz"
     return calm if is_worth_asking and trials.passes(calm) else Candidate(script, script.inputs)
 
 
-def _fewest(all_of_them: Candidate, trials: Trials) -> Candidate:
+def _fewest(all_of_them: Candidate, trials: CachedOracle) -> Candidate:
     """Leave units out, then single inputs."""
     script = all_of_them.script
 
@@ -193,12 +199,12 @@ def _fewest(all_of_them: Candidate, trials: Trials) -> Candidate:
     return Candidate(script, cues_of(one_by_one(singles(units), leads_there)))
 
 
-def _tidied(found: Candidate, trials: Trials) -> Candidate:
+def _tidied(found: Candidate, trials: CachedOracle) -> Candidate:
     """Return a candidate whose script has its inputs and no others, if it then still does."""
     tidy = Candidate(found.script.only(found.inputs), found.inputs)
     return tidy if trials.passes(tidy) else found
 
 
-def _one_by_one(found: Candidate, trials: Trials) -> Candidate:
+def _one_by_one(found: Candidate, trials: CachedOracle) -> Candidate:
     kept = one_by_one(found.inputs, lambda some: trials.passes(Candidate(found.script, some)))
     return Candidate(found.script, kept)

@@ -15,7 +15,7 @@ from typing import Final
 
 from penstock._fuzz.inputs import Check, InjectFrame, Wait
 from penstock._minimize.ddmin import Minimal
-from penstock._minimize.script import Cue
+from penstock._minimize.recording import RecordedInput
 
 _NAME: Final = re.compile(r"\b([a-z]+)(\d+)\b(?::(?:\d+|(?=[a-z])))?")
 
@@ -40,7 +40,7 @@ def bug_of(minimal: Minimal) -> Bug:
     return Bug("" if violation is None else violation.invariant, tuple(_nameless(minimal.inputs)))
 
 
-def _nameless(inputs: Iterable[Cue]) -> Iterable[str]:
+def _nameless(inputs: Iterable[RecordedInput]) -> Iterable[str]:
     numbers: dict[str, dict[str, int]] = {}
 
     def numbered(found: re.Match[str]) -> str:

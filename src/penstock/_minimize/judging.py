@@ -7,12 +7,12 @@ from typing import Final
 
 from penstock._fuzz.fuzzing import Fuzzing
 from penstock._fuzz.generator import Generator
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import Check, Fault, Input
 from penstock._fuzz.invariants import Lasting, invariants_of
 from penstock._fuzz.judging import VIOLATED, Properties
-from penstock._fuzz.stage import Stage
 from penstock._minimize.equivalence import masked
-from penstock._minimize.script import Violation
+from penstock._minimize.recording import Violation
 
 _FIRST_PAUSE_MS: Final = 20
 """How soon it is looked again whether a violation has passed; later looks are further apart."""
@@ -21,7 +21,7 @@ _FIRST_PAUSE_MS: Final = 20
 class Judge:
     """What a run's invariants say of a replay, and whether that is the violation in question."""
 
-    def __init__(self, stage: Stage, violation: Violation | None, *, wide: bool) -> None:
+    def __init__(self, stage: Harness, violation: Violation | None, *, wide: bool) -> None:
         setting = stage.setting
         self._stage = stage
         self._violation = violation

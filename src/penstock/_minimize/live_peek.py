@@ -24,12 +24,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from penstock._minimize.atomic_events import rewritten
 from penstock._minimize.live_play import LivePlay, SilentLog
 from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.recording import Event, RecordedInput, Recording
 from penstock._minimize.reproducing import Attempt
-from penstock._minimize.script import Cue, Event, Script
-from penstock._minimize.units import rewritten
-from penstock._minimize.waiting import sight_of
+from penstock._minimize.timings import sight_of
 from penstock._world.transition import Record
 
 MOST_SCOUTS: Final = 8
@@ -45,13 +45,13 @@ class _ChangedError(Exception):
 class LivePeekingReproducer(LiveReproducer):
     """Replays inputs of a run with real processes after a look ahead at each of them."""
 
-    def __init__(self, script: Script, **how: Any) -> None:
+    def __init__(self, script: Recording, **how: Any) -> None:
         super().__init__(script, **how)
         self._looks: Looks = {}
         self.scouts = 0
         """How many scouts have been sent."""
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:
         """Find out which internal events come, then replay with those alone."""
         if self.is_whole(inputs) or self.waiting.careful:
             return super().run(inputs, tries=tries)
@@ -67,7 +67,7 @@ class LivePeekingReproducer(LiveReproducer):
             seconds=time.perf_counter() - began,
         )
 
-    def inferred(self, inputs: Sequence[Cue]) -> tuple[Script, Attempt | None]:
+    def inferred(self, inputs: Sequence[RecordedInput]) -> tuple[Recording, Attempt | None]:
         """Return a script of some inputs that expects only what came when it was looked for.
 
         If a scout met the violation, that is returned too.
@@ -78,13 +78,13 @@ class LivePeekingReproducer(LiveReproducer):
         found = self._scouted(part)
         return replace(part, expected=self._expected(part)), found if found.reproduced else None
 
-    def _player(self, part: Script) -> LiveReproducer:
+    def _player(self, part: Recording) -> LiveReproducer:
         """Return what plays a part of the run without looking ahead."""
         return LiveReproducer(
             part, setting=self.setting, wide=self.wide, waiting=self.waiting, lessons=self.lessons, part=True
         )
 
-    def _scouted(self, part: Script) -> Attempt:
+    def _scouted(self, part: Recording) -> Attempt:
         player = self._player(part)
         for number in range(1, MOST_SCOUTS + 1):
             self.scouts += 1
@@ -95,7 +95,7 @@ class LivePeekingReproducer(LiveReproducer):
                 continue
         raise AssertionError("the last scout does not turn back")
 
-    def _expected(self, part: Script) -> tuple[tuple[Event, ...], ...]:
+    def _expected(self, part: Recording) -> tuple[tuple[Event, ...], ...]:
         """Return what is expected around the inputs of a script, without what was looked for in vain."""
         lines = [cue.line for cue in part.inputs]
         found = [part.expected[0]]
@@ -131,7 +131,7 @@ class _Scout(LivePlay):
         """What has come after that."""
         self.stage.observers.append(self._observe)
 
-    async def give(self, cue: Cue, events: Sequence[Event], distance: int) -> None:
+    async def give(self, cue: RecordedInput, events: Sequence[Event], distance: int) -> None:
         """Give an input, and see what comes of it."""
         self._at = self._lines.index(cue.line)
         await super().give(cue, events, distance)

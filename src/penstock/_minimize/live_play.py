@@ -14,16 +14,16 @@ from typing import Final
 from penstock._controllers.tcp.faketime import FakeClock
 from penstock._fuzz.inputs import Check, Input, Wait
 from penstock._fuzz.invariants import Lasting
-from penstock._fuzz.live import LiveStage
+from penstock._fuzz.live_harness import LiveHarness
 from penstock._fuzz.recorder import Recorder
+from penstock._minimize.atomic_events import rewritten
 from penstock._minimize.barriers import Barriers
 from penstock._minimize.equivalence import masked_log
 from penstock._minimize.judging import Judge
+from penstock._minimize.recording import LOG, Event, RecordedInput, Recording
 from penstock._minimize.reproducing import Attempt, Divergence
-from penstock._minimize.script import LOG, Cue, Event, Script
-from penstock._minimize.units import rewritten
+from penstock._minimize.timings import EPSILON_MS, LearnedTimings, Seen, Waiting, lines_of, timers
 from penstock._minimize.virtual_replay import SilentRecorder
-from penstock._minimize.waiting import EPSILON_MS, Lessons, Seen, Waiting, lines_of, timers
 from penstock._world.transition import DELIVER
 from penstock.errors import PenstockError
 
@@ -40,7 +40,7 @@ _MARGIN_MS: Final = 20
 """How much longer is waited for something to have lasted, since clocks are read in whole milliseconds."""
 
 
-class ReplayLiveStage(LiveStage):
+class ReplayLiveStage(LiveHarness):
     """A live stage that leaves it to the replay when to go on."""
 
     async def _pause(self, what: Input) -> None:
@@ -75,12 +75,12 @@ class LivePlay:
 
     def __init__(
         self,
-        script: Script,
+        script: Recording,
         stage: ReplayLiveStage,
-        inputs: Sequence[Cue],
+        inputs: Sequence[RecordedInput],
         *,
         waiting: Waiting,
-        lessons: Lessons,
+        lessons: LearnedTimings,
         clock: FakeClock | None,
         wide: bool,
         short: bool,
@@ -146,7 +146,7 @@ class LivePlay:
                 self._barriers.open()
             await self.stage.close()
 
-    def _infer(self, cue: Cue, events: Sequence[Event], kept: Cue | None) -> None:
+    def _infer(self, cue: RecordedInput, events: Sequence[Event], kept: RecordedInput | None) -> None:
         """Tell which events after an input cannot come, because of what is left out."""
         if kept is None:
             self.gone.add(cue.line)
@@ -156,12 +156,12 @@ class LivePlay:
 
     # Inputs.
 
-    def _pass_over(self, cue: Cue) -> None:
+    def _pass_over(self, cue: RecordedInput) -> None:
         """Leave an input out."""
         if self._left_out_since is None:
             self._left_out_since = cue.at
 
-    async def _catch_up(self, cue: Cue, events: Sequence[Event]) -> None:
+    async def _catch_up(self, cue: RecordedInput, events: Sequence[Event]) -> None:
         """Let the controllers do what they had the time for during the inputs that are left out before one.
 
         Unless the record shows that they were not through with it by then.
@@ -179,7 +179,7 @@ class LivePlay:
             free = min(cue.at - since, self.waiting.epsilon_ms)
             await self._calm(free + max(0, self._overtime), free)
 
-    async def give(self, cue: Cue, events: Sequence[Event], distance: int) -> None:
+    async def give(self, cue: RecordedInput, events: Sequence[Event], distance: int) -> None:
         """Give an input, and wait for what followed it in the record."""
         if self._clock is not None:
             self._clock.show(cue.at)
@@ -312,7 +312,7 @@ class LivePlay:
         )
 
 
-def _distance(cue: Cue, following: Cue | None) -> int:
+def _distance(cue: RecordedInput, following: RecordedInput | None) -> int:
     """Return how long after an input the next one came."""
     return following.at - cue.at if following is not None else EPSILON_MS
 

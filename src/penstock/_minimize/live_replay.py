@@ -33,12 +33,12 @@ from typing import Final, Self
 
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.faketime import FakeClock
-from penstock._fuzz.building import Setting, build_setting
+from penstock._fuzz.building import FuzzContext, build_setting
 from penstock._minimize.live_play import LivePlay, ReplayLiveStage, SilentLog, WrittenLog, begun
 from penstock._minimize.progress import Announce
+from penstock._minimize.recording import RecordedInput, Recording, about
 from penstock._minimize.reproducing import Attempt
-from penstock._minimize.script import Cue, Script, about
-from penstock._minimize.waiting import USUAL, Lessons, Pace, Waiting, lines_of
+from penstock._minimize.timings import USUAL, LearnedTimings, TimeScale, Waiting, lines_of
 from penstock._scenario.fuzz_options import Command, FuzzOptions
 from penstock._trace.trace import TraceWriter
 
@@ -56,12 +56,12 @@ class LiveReproducer:
 
     def __init__(
         self,
-        script: Script,
+        script: Recording,
         *,
-        setting: Setting | None = None,
+        setting: FuzzContext | None = None,
         wide: bool = False,
         waiting: Waiting = USUAL,
-        lessons: Lessons | None = None,
+        lessons: LearnedTimings | None = None,
         part: bool = False,
         announce: Announce | None = None,
     ) -> None:
@@ -69,13 +69,13 @@ class LiveReproducer:
         self.setting = build_setting(script.scenario) if setting is None else setting
         self.wide = wide
         self.waiting = waiting
-        self.lessons = Lessons() if lessons is None else lessons
+        self.lessons = LearnedTimings() if lessons is None else lessons
         self.announce = announce
         """Who is told when processes are started and inputs played."""
         self._part = part
         """Whether the script is only a part of the one that is minimised."""
 
-    def with_script(self, script: Script) -> Self:
+    def with_script(self, script: Recording) -> Self:
         """Return a reproducer for another script of the same network, or of another one."""
         setting = self.setting if script.scenario == self.script.scenario else None
         return self._like_this(script, setting, self.waiting)
@@ -84,7 +84,7 @@ class LiveReproducer:
         """Return a reproducer that waits otherwise, and knows what this one knows."""
         return self._like_this(self.script, self.setting, waiting)
 
-    def _like_this(self, script: Script, setting: Setting | None, waiting: Waiting) -> Self:
+    def _like_this(self, script: Recording, setting: FuzzContext | None, waiting: Waiting) -> Self:
         return type(self)(
             script,
             setting=setting,
@@ -94,11 +94,11 @@ class LiveReproducer:
             announce=self.announce,
         )
 
-    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:  # noqa: ARG002 - the protocol's
+    def rewritten(self, inputs: Sequence[RecordedInput]) -> Recording | None:  # noqa: ARG002 - the protocol's
         """Return nothing: the order of what processes do cannot be prescribed."""
         return None
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:
         """Replay some of the script's inputs, up to so many times, until the violation comes."""
         began = time.perf_counter()
         tried = 0
@@ -109,9 +109,9 @@ class LiveReproducer:
             if not attempt.reproduced and self._is_first(inputs):
                 attempt, _ = self.played(inputs, SilentLog(self.setting.version), short=False)
                 if attempt.reproduced:
-                    self.lessons.pace = Pace.RECORDED
+                    self.lessons.pace = TimeScale.RECORDED
             elif attempt.reproduced and self._is_first(inputs):
-                self.lessons.pace = Pace.SHORT
+                self.lessons.pace = TimeScale.SHORT
             if attempt.reproduced or tried >= tries:
                 return replace(attempt, tries=tried, seconds=time.perf_counter() - began)
 
@@ -122,7 +122,7 @@ class LiveReproducer:
             played = f"{inputs:,} input{'' if inputs == 1 else 's'}"
             self.announce(f"starting {names} and playing {played}{often}")
 
-    def _believed(self, inputs: Sequence[Cue]) -> Attempt:
+    def _believed(self, inputs: Sequence[RecordedInput]) -> Attempt:
         """Replay some inputs; without the violation, and if something expected stayed away, once more."""
         attempt, missed = self.played(inputs, SilentLog(self.setting.version))
         if missed and not attempt.reproduced:
@@ -131,7 +131,7 @@ class LiveReproducer:
         self.lessons.miss(sorted(missed), lines_of(inputs))
         return attempt
 
-    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
+    def record(self, inputs: Sequence[RecordedInput], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs once, and write what happens as a trace."""
         scenario = self.script.scenario
         seed, details = self.setting.options.seed, about(self.script.violation, wide=self.wide)
@@ -148,20 +148,20 @@ class LiveReproducer:
         with closing(WrittenLog(writer, self.setting.version)) as recorder:
             return self.played(inputs, recorder, patient=True)[0]
 
-    def _is_first(self, inputs: Sequence[Cue]) -> bool:
+    def _is_first(self, inputs: Sequence[RecordedInput]) -> bool:
         """Tell whether a replay says what time means to this violation, and nobody knows that yet."""
-        return self.is_whole(inputs) and self.lessons.pace is Pace.UNTRIED and not self.waiting.careful
+        return self.is_whole(inputs) and self.lessons.pace is TimeScale.UNTRIED and not self.waiting.careful
 
-    def is_whole(self, inputs: Sequence[Cue]) -> bool:
+    def is_whole(self, inputs: Sequence[RecordedInput]) -> bool:
         """Tell whether these are all inputs of the run."""
         return len(inputs) == len(self.script.inputs) and not self._part
 
     def _is_short(self) -> bool:
-        return not self.waiting.careful and self.lessons.pace is not Pace.RECORDED
+        return not self.waiting.careful and self.lessons.pace is not TimeScale.RECORDED
 
     def played(
         self,
-        inputs: Sequence[Cue],
+        inputs: Sequence[RecordedInput],
         recorder: SilentLog | WrittenLog,
         *,
         short: bool | None = None,
@@ -206,7 +206,7 @@ class LiveReproducer:
         return found
 
 
-def _less_patient(setting: Setting) -> FuzzOptions:
+def _less_patient(setting: FuzzContext) -> FuzzOptions:
     options = setting.options
     patience = max(options.persistent_ms // _SHORTER, _LEAST_PATIENCE_MS)
     return replace(options, persistent_ms=min(patience, options.persistent_ms))

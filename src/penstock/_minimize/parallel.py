@@ -27,13 +27,13 @@ from tempfile import TemporaryDirectory
 from typing import Final, Protocol, Self
 
 from penstock._base.files import copy
-from penstock._minimize.crew import Crew, refuse_fixed_ports
 from penstock._minimize.ddmin import Minimal, minimise
 from penstock._minimize.live_replay import LiveReproducer
 from penstock._minimize.progress import FILE, Announce, Watcher
+from penstock._minimize.recording import RecordedInput, Recording
 from penstock._minimize.reproducing import Attempt, Reproducer
-from penstock._minimize.script import Cue, Script
 from penstock._minimize.worker import Answer, Origin, Task, play
+from penstock._minimize.worker_pool import WorkerPool, refuse_fixed_ports
 from penstock.errors import PenstockError
 
 _MOST_DREAMS: Final = 4
@@ -74,7 +74,7 @@ class Work:
 
 def minimise_in_parallel(
     origin: Origin,
-    crew: Crew,
+    crew: WorkerPool,
     *,
     progress: Watcher | None = None,
     announce: Announce | None = None,
@@ -140,7 +140,9 @@ class _Source(Protocol):
         """Return the answer to a question."""
         ...
 
-    def own_script(self, variant: str, script: Script, inputs: tuple[Cue, ...]) -> Script | None:
+    def own_script(
+        self, variant: str, script: Recording, inputs: tuple[RecordedInput, ...]
+    ) -> Recording | None:
         """Return a replay as a script of its own."""
         ...
 
@@ -149,7 +151,7 @@ class _Told:
     """A reproducer that replays nothing itself: its answers are told."""
 
     def __init__(
-        self, script: Script, shared: _Speculation, source: _Source, times: Counter[Question] | None = None
+        self, script: Recording, shared: _Speculation, source: _Source, times: Counter[Question] | None = None
     ) -> None:
         self.script = script
         self.is_exact = shared.local.is_exact
@@ -158,11 +160,11 @@ class _Told:
         self._times: Counter[Question] = Counter() if times is None else times
         self._variant, self._changes = shared.variant(script)
 
-    def with_script(self, script: Script) -> Self:
+    def with_script(self, script: Recording) -> Self:
         """Return a reproducer for another script that is told by the same source."""
         return type(self)(script, self._shared, self._source, self._times)
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:
         """Return how a replay of some inputs goes."""
         what = frozenset((cue.line, str(cue)) for cue in inputs)
         first = Question(self._variant, what, tries, 0)
@@ -174,11 +176,11 @@ class _Told:
         )
         return self._source.answer(_Asked(question, task))
 
-    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
+    def record(self, inputs: Sequence[RecordedInput], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some inputs here, and write what happens as a trace."""
         return self._shared.local.with_script(self.script).record(inputs, path, home=home)
 
-    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
+    def rewritten(self, inputs: Sequence[RecordedInput]) -> Recording | None:
         """Return a replay of some inputs as a script of its own."""
         return self._source.own_script(self._variant, self.script, tuple(inputs))
 
@@ -216,7 +218,12 @@ class _Dream:
             raise _Unknown(asked)
         return Attempt(reproduced=self._assumed[asked.question])
 
-    def own_script(self, variant: str, script: Script, inputs: tuple[Cue, ...]) -> Script | None:  # noqa: ARG002
+    def own_script(
+        self,
+        variant: str,
+        script: Recording,  # noqa: ARG002
+        inputs: tuple[RecordedInput, ...],
+    ) -> Recording | None:
         """Return a replay as a script of its own, if it was made before."""
         try:
             return self._speculation.own_scripts[variant, inputs]
@@ -231,7 +238,7 @@ class _Speculation:
     """Keeps a crew busy: with the question that is open, and with those that may follow."""
 
     def __init__(
-        self, origin: Origin, script: Script, crew: Crew, dream: Callable[[Reproducer], None]
+        self, origin: Origin, script: Recording, crew: WorkerPool, dream: Callable[[Reproducer], None]
     ) -> None:
         self.origin = origin
         self.crew = crew
@@ -240,7 +247,7 @@ class _Speculation:
         self.lessons = self.local.lessons if isinstance(self.local, LiveReproducer) else None
         """What replays have taught so far."""
         self.answers: dict[Question, Answer] = {}
-        self.own_scripts: dict[tuple[str, tuple[Cue, ...]], Script | None] = {}
+        self.own_scripts: dict[tuple[str, tuple[RecordedInput, ...]], Recording | None] = {}
         self._script = script
         self._dream = dream
         self._odds = _Odds(self.digest, len(script.inputs))
@@ -258,12 +265,12 @@ class _Speculation:
         """Return what was done so far."""
         return Work(len(self._asked), len(self._guessed), len(self._guessed & self._asked), self._path)
 
-    def variant(self, script: Script) -> tuple[str, dict[str, object]]:
+    def variant(self, script: Recording) -> tuple[str, dict[str, object]]:
         """Return the digest of a script, and the fields in which it differs from that of the trace."""
         first = self._script
         if script is first:
             return self.digest, {}
-        names = [each.name for each in fields(Script)]
+        names = [each.name for each in fields(Recording)]
         changes = {
             name: getattr(script, name) for name in names if getattr(script, name) != getattr(first, name)
         }
@@ -305,7 +312,9 @@ class _Speculation:
         if self.lessons is not None and answer.lessons is not None:
             self.lessons.learn(answer.lessons)
 
-    def own_script(self, variant: str, script: Script, inputs: tuple[Cue, ...]) -> Script | None:
+    def own_script(
+        self, variant: str, script: Recording, inputs: tuple[RecordedInput, ...]
+    ) -> Recording | None:
         """Return a replay as a script of its own; that is made here, and once."""
         key = variant, inputs
         if key not in self.own_scripts:

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from penstock._minimize.atomic_events import rewritten
 from penstock._minimize.equivalence import masked
-from penstock._minimize.following import Following, Texts
+from penstock._minimize.guided_replay import GuidedReplay, Texts
+from penstock._minimize.recording import LOOK, Event, RecordedInput, Recording
 from penstock._minimize.reproducing import Attempt
-from penstock._minimize.script import LOOK, Cue, Event, Script
-from penstock._minimize.units import rewritten
 from penstock._minimize.virtual_replay import ReplayStage, SilentRecorder, VirtualReproducer, drive
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
@@ -51,7 +51,7 @@ class _Watched:
 class PeekingReproducer(VirtualReproducer):
     """Replays inputs after a look ahead at each of them."""
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:
         """Infer which internal events come, then replay with those alone."""
         if len(inputs) == len(self.script.inputs) or self.script.settles:
             return super().run(inputs, tries=tries)
@@ -61,7 +61,7 @@ class PeekingReproducer(VirtualReproducer):
         found = inferred.run(kept, tries=tries)
         return replace(found, skipped=tuple(sorted({*found.skipped, *idle})))
 
-    def inferred(self, inputs: Sequence[Cue]) -> Script:
+    def inferred(self, inputs: Sequence[RecordedInput]) -> Recording:
         """Return a script of some inputs that expects only what came when it was looked for."""
         script = self.script.only(inputs)
         stage = ReplayStage(self.setting, SilentRecorder(self.setting.version))
@@ -70,7 +70,7 @@ class PeekingReproducer(VirtualReproducer):
         stage.offer_all()
         stage.run()
         opening = watched.matched(script.expected[0])
-        following = Following(script, stage, Texts(), exact=True)
+        following = GuidedReplay(script, stage, Texts(), exact=True)
         following.pass_over(opening)
         expected = [opening]
         for cue, events in zip(script.inputs, script.expected[1:], strict=True):
@@ -83,7 +83,7 @@ class PeekingReproducer(VirtualReproducer):
         return replace(script, expected=tuple(expected))
 
     def _ahead(
-        self, stage: ReplayStage, watched: _Watched, cue: Cue, events: tuple[Event, ...]
+        self, stage: ReplayStage, watched: _Watched, cue: RecordedInput, events: tuple[Event, ...]
     ) -> tuple[Event, ...]:
         """Give an input, let the network go on as long as in the record, and return what came of it."""
 
@@ -100,8 +100,8 @@ class PeekingReproducer(VirtualReproducer):
     def _as_recorded(
         self,
         stage: ReplayStage,
-        following: Following,
-        cue: Cue,
+        following: GuidedReplay,
+        cue: RecordedInput,
         doing: tuple[Event, ...],
         came: tuple[Event, ...],
     ) -> None:

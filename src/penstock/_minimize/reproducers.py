@@ -7,13 +7,13 @@ from penstock._minimize.check_replay import CheckReproducer
 from penstock._minimize.live_peek import LivePeekingReproducer
 from penstock._minimize.live_replay import LiveReproducer
 from penstock._minimize.peek import PeekingReproducer
-from penstock._minimize.script import Script
+from penstock._minimize.recording import Recording
+from penstock._minimize.timings import USUAL, Waiting
 from penstock._minimize.virtual_replay import VirtualReproducer
-from penstock._minimize.waiting import USUAL, Waiting
 
 
 def reproducer_of(
-    script: Script, *, wide: bool = False, waiting: Waiting = USUAL
+    script: Recording, *, wide: bool = False, waiting: Waiting = USUAL
 ) -> VirtualReproducer | CheckReproducer | LiveReproducer:
     """Return what replays a script: by its engine, and by whether its controllers run in process.
 

@@ -13,7 +13,7 @@ from math import ceil, log
 from pathlib import Path
 from typing import Protocol, Self
 
-from penstock._minimize.script import Cue, Script
+from penstock._minimize.recording import RecordedInput, Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +62,29 @@ class Attempt:
 class Reproducer(Protocol):
     """Something that replays inputs of its script."""
 
-    script: Script
+    script: Recording
 
     @property
     def is_exact(self) -> bool:
         """Whether the same inputs always lead to the same, so that one try says it all."""
         ...
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:
         """Replay some of the script's inputs, in their order; try up to so many times."""
         ...
 
-    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
+    def record(self, inputs: Sequence[RecordedInput], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs once, and write what happens as a trace.
 
         Whoever moves the trace says where to: it tells where the scenario is from there.
         """
         ...
 
-    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
+    def rewritten(self, inputs: Sequence[RecordedInput]) -> Recording | None:
         """Return a replay of some inputs as a script of its own, if it leads to the violation."""
         ...
 
-    def with_script(self, script: Script) -> Self:
+    def with_script(self, script: Recording) -> Self:
         """Return a reproducer for another script, which shares with this one what is costly to make."""
         ...
 

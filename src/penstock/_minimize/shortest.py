@@ -21,11 +21,11 @@ from itertools import combinations
 from typing import Final
 
 from penstock._fuzz.inputs import Check
+from penstock._minimize.cached_oracle import CachedOracle, Candidate
 from penstock._minimize.ddmin import Minimal
 from penstock._minimize.progress import Progress, UnkeptError
+from penstock._minimize.recording import RecordedInput, Recording
 from penstock._minimize.reproducing import Reproducer
-from penstock._minimize.script import Cue, Script
-from penstock._minimize.trials import Candidate, Trials
 from penstock.errors import PenstockError
 
 MOST_REPLAYS: Final = 20_000
@@ -52,7 +52,7 @@ def shortest(
 
 def _proved(minimal: Minimal, reproducer: Reproducer, books: Progress, most: int) -> Minimal:
     script = reproducer.script
-    trials = Trials(reproducer, books)
+    trials = CachedOracle(reproducer, books)
     tried = 0
     for size in range(minimal.size):
         for candidate in _of_size(script, size):
@@ -85,7 +85,7 @@ def _proved(minimal: Minimal, reproducer: Reproducer, books: Progress, most: int
     )
 
 
-def _of_size(script: Script, size: int) -> Iterator[Candidate]:
+def _of_size(script: Recording, size: int) -> Iterator[Candidate]:
     """Yield the sequences of so many inputs, by both ways of what happens in between."""
     useful = [cue for cue in script.inputs if not isinstance(cue.what, Check)]
     settling = replace(script, settles=True)
@@ -99,7 +99,7 @@ def _of_size(script: Script, size: int) -> Iterator[Candidate]:
         yield Candidate(script, some)
 
 
-def _look(some: Sequence[Cue]) -> tuple[tuple[str, int], ...]:
+def _look(some: Sequence[RecordedInput]) -> tuple[tuple[str, int], ...]:
     return tuple((str(cue), cue.lasts) for cue in some)
 
 

@@ -18,9 +18,9 @@ from dataclasses import replace
 from typing import Final
 
 from penstock._fuzz.inputs import EVERYBODY, Delay, InjectFrame, Input, SendPacket, Wait
+from penstock._minimize.cached_oracle import CachedOracle, Candidate
 from penstock._minimize.delta import ddmin
-from penstock._minimize.script import LOOK, Cue, Event, Script
-from penstock._minimize.trials import Candidate, Trials
+from penstock._minimize.recording import LOOK, Event, RecordedInput, Recording
 from penstock.errors import PenstockError
 
 _SIZES: Final = {"single": 1, "linear": 1, "ring": 3, "mesh": 2, "tree": 1}
@@ -29,7 +29,7 @@ _SIZES: Final = {"single": 1, "linear": 1, "ring": 3, "mesh": 2, "tree": 1}
 Change = tuple[int, Input]
 
 
-def simplified(found: Candidate, trials: Trials, hosts: list[str]) -> Candidate:
+def simplified(found: Candidate, trials: CachedOracle, hosts: list[str]) -> Candidate:
     """Return a candidate as simple as it can be made; `hosts` are those that may stand for others."""
     trials.progress.phase = "internal events"
     if trials.is_exact:
@@ -47,7 +47,7 @@ def simplified(found: Candidate, trials: Trials, hosts: list[str]) -> Candidate:
 # The order of internal events.
 
 
-def _order(found: Candidate, trials: Trials) -> Candidate:
+def _order(found: Candidate, trials: CachedOracle) -> Candidate:
     settled = Candidate(replace(found.script, settles=True), found.inputs)
     if trials.passes(settled):
         return settled
@@ -71,7 +71,7 @@ def _order(found: Candidate, trials: Trials) -> Candidate:
     return _with_events(own, ddmin(events, enough), begin) if enough(tuple(events)) else own
 
 
-def _own_script(found: Candidate, trials: Trials) -> Candidate | None:
+def _own_script(found: Candidate, trials: CachedOracle) -> Candidate | None:
     """Return the candidate's own run as a script: only what happens in it is expected in it."""
     script = trials.reproducer(found.script).rewritten(found.inputs)
     return None if script is None or script.violation is None else Candidate(script, script.inputs)
@@ -97,7 +97,7 @@ def _changed(found: Candidate, index: int, what: Input) -> Candidate:
     return Candidate(found.script, inputs)
 
 
-def _times(found: Candidate, trials: Trials) -> Candidate:
+def _times(found: Candidate, trials: CachedOracle) -> Candidate:
     for index, cue in enumerate(found.inputs):
         match cue.what:
             case Wait(milliseconds) | Delay(_, milliseconds):
@@ -113,7 +113,7 @@ def _times(found: Candidate, trials: Trials) -> Candidate:
     return found
 
 
-def _contents(found: Candidate, trials: Trials, hosts: list[str]) -> Candidate:
+def _contents(found: Candidate, trials: CachedOracle, hosts: list[str]) -> Candidate:
     for index, cue in enumerate(found.inputs):
         for simpler in _simpler(cue, hosts):
             candidate = _changed(found, index, simpler)
@@ -123,7 +123,7 @@ def _contents(found: Candidate, trials: Trials, hosts: list[str]) -> Candidate:
     return found
 
 
-def hosts_of(script: Script) -> list[str]:
+def hosts_of(script: Recording) -> list[str]:
     """Return the hosts that send or are sent something in a script, the lowest first."""
     names = {
         name
@@ -135,7 +135,7 @@ def hosts_of(script: Script) -> list[str]:
     return sorted(names, key=lambda name: (len(name), name))
 
 
-def _simpler(cue: Cue, hosts: list[str]) -> Iterator[Input]:
+def _simpler(cue: RecordedInput, hosts: list[str]) -> Iterator[Input]:
     """Yield simpler inputs in place of one, the simplest first."""
     match cue.what:
         case SendPacket() as sent:
@@ -170,7 +170,7 @@ def _rank(sent: SendPacket) -> tuple[bool, int, str, int, str, bool, int]:
 # The network.
 
 
-def _smaller_network(found: Candidate, trials: Trials) -> Candidate:
+def _smaller_network(found: Candidate, trials: CachedOracle) -> Candidate:
     shape = found.script.scenario.topology
     if not isinstance(shape, str):
         return found
@@ -185,7 +185,7 @@ def _smaller_network(found: Candidate, trials: Trials) -> Candidate:
     return found
 
 
-def _in_topology(script: Script, shape: str) -> Script:
+def _in_topology(script: Recording, shape: str) -> Recording:
     return replace(script, scenario=replace(script.scenario, topology=shape))
 
 

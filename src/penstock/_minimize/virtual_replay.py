@@ -20,17 +20,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from penstock._controllers import origins
-from penstock._fuzz.building import Setting, build_setting
-from penstock._fuzz.courier import Waiting
+from penstock._fuzz.building import FuzzContext, build_setting
+from penstock._fuzz.delivery_scheduler import Waiting
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import Check, Input
 from penstock._fuzz.recorder import Recorder
-from penstock._fuzz.stage import Stage
-from penstock._fuzz.virtual import MOST_STEPS_TO_OPEN, VirtualStage
-from penstock._minimize.following import Following, Texts
+from penstock._fuzz.virtual_harness import MOST_STEPS_TO_OPEN, VirtualHarness
+from penstock._minimize.atomic_events import rewritten
+from penstock._minimize.guided_replay import GuidedReplay, Texts
 from penstock._minimize.judging import Judge
+from penstock._minimize.recording import LOOK, Event, RecordedInput, Recording, about, script_of
 from penstock._minimize.reproducing import Attempt
-from penstock._minimize.script import LOOK, Cue, Event, Script, about, script_of
-from penstock._minimize.units import rewritten
 from penstock._trace.trace import TraceWriter, read_trace
 from penstock._world.component import Endpoint, Message
 from penstock._world.network import GlobalState
@@ -52,12 +52,12 @@ class Checkpoint(NamedTuple):
     courier: Waiting
 
 
-class ReplayStage(VirtualStage):
+class ReplayStage(VirtualHarness):
     """A virtual stage on which nothing happens that it is not told to."""
 
     async def perform(self, what: Input) -> None:
         """Do something to the network, and no more."""
-        await Stage.perform(self, what)
+        await Harness.perform(self, what)
 
     async def wait(self, milliseconds: int) -> None:
         """Do nothing: who plays the script lets time pass."""
@@ -163,7 +163,7 @@ class VirtualReproducer:
 
     is_exact: Final = True
 
-    def __init__(self, script: Script, *, setting: Setting | None = None, wide: bool = False) -> None:
+    def __init__(self, script: Recording, *, setting: FuzzContext | None = None, wide: bool = False) -> None:
         self.script = script
         self.setting = build_setting(script.scenario) if setting is None else setting
         self.wide = wide
@@ -173,16 +173,16 @@ class VirtualReproducer:
         self.texts = Texts()
         """The texts of messages, which all replays share."""
 
-    def with_script(self, script: Script) -> Self:
+    def with_script(self, script: Recording) -> Self:
         """Return a reproducer for another script of the same network, or of another one."""
         setting = self.setting if script.scenario == self.script.scenario else None
         return type(self)(script, setting=setting, wide=self.wide)
 
-    def run(self, inputs: Sequence[Cue], *, tries: int = 1) -> Attempt:  # noqa: ARG002 - the protocol's
+    def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:  # noqa: ARG002 - the protocol's
         """Replay some of the script's inputs; as that is exact, once is enough."""
         return self._played(inputs, SilentRecorder(self.setting.version))
 
-    def record(self, inputs: Sequence[Cue], path: Path, *, home: Path | None = None) -> Attempt:
+    def record(self, inputs: Sequence[RecordedInput], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
         scenario, seed = self.script.scenario, self.setting.options.seed
         details = about(self.script.violation, wide=self.wide)
@@ -203,7 +203,7 @@ class VirtualReproducer:
         finally:
             recorder.close()
 
-    def rewritten(self, inputs: Sequence[Cue]) -> Script | None:
+    def rewritten(self, inputs: Sequence[RecordedInput]) -> Recording | None:
         """Return a replay of some inputs as a script of its own, if it leads to the violation."""
         with TemporaryDirectory() as folder:
             path = Path(folder) / "trace.jsonl"
@@ -213,7 +213,7 @@ class VirtualReproducer:
             script = script_of(read_trace(path), self.script.scenario)
             return replace(script, violation=self.script.violation)
 
-    def _played(self, inputs: Sequence[Cue], recorder: Recorder) -> Attempt:
+    def _played(self, inputs: Sequence[RecordedInput], recorder: Recorder) -> Attempt:
         began = time.perf_counter()
         play = _Play(self, inputs, recorder)
         drive(play.play())
@@ -223,7 +223,9 @@ class VirtualReproducer:
 class _Play:
     """One replay."""
 
-    def __init__(self, reproducer: VirtualReproducer, inputs: Sequence[Cue], recorder: Recorder) -> None:
+    def __init__(
+        self, reproducer: VirtualReproducer, inputs: Sequence[RecordedInput], recorder: Recorder
+    ) -> None:
         self._script = script = reproducer.script
         self._setting = reproducer.setting
         kept, idle = rewritten(script.inputs, inputs, reproducer.setting.homes)
@@ -234,7 +236,7 @@ class _Play:
         self.stage = ReplayStage(reproducer.setting, recorder)
         self.judge = Judge(self.stage, script.violation, wide=reproducer.wide)
         exact = tuple(kept) == script.inputs and not script.settles
-        self.following = Following(script, self.stage, reproducer.texts, exact=exact)
+        self.following = GuidedReplay(script, self.stage, reproducer.texts, exact=exact)
 
     async def play(self) -> None:
         """Play the script from its beginning to the violation, or to its end."""
@@ -260,7 +262,7 @@ class _Play:
         if self.judge.found:
             self._needed = self._given
 
-    async def _give(self, cue: Cue) -> bool:
+    async def _give(self, cue: RecordedInput) -> bool:
         """Perform an input, if it is still possible."""
         following = self.following
         following.let_through()
@@ -273,7 +275,7 @@ class _Play:
         self._given += 1
         return True
 
-    async def _go_on(self, cue: Cue | None, events: Sequence[Event], *, is_last: bool) -> None:
+    async def _go_on(self, cue: RecordedInput | None, events: Sequence[Event], *, is_last: bool) -> None:
         """Let happen what is expected after an input, or what was after one that is left out."""
         if cue is None:
             if self._script.settles:

@@ -28,10 +28,10 @@ from typing import Any, Final, NoReturn
 
 from penstock._minimize.live_play import break_off
 from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.recording import RecordedInput, Recording, load_script, trace_file
 from penstock._minimize.reproducers import reproducer_of
 from penstock._minimize.reproducing import Attempt, Reproducer
-from penstock._minimize.script import Cue, Script, load_script, trace_file
-from penstock._minimize.waiting import USUAL, Lessons, Waiting
+from penstock._minimize.timings import USUAL, LearnedTimings, Waiting
 from penstock._trace.consent import Consent
 from penstock.errors import PenstockError
 
@@ -71,11 +71,11 @@ class Origin:
         words = ("again" * self.again, "wide" * self.wide, str(self.waiting) * (self.waiting != USUAL))
         return " ".join(filter(None, words))
 
-    def script(self) -> Script:
+    def script(self) -> Recording:
         """Read the script."""
         return load_script(Path(self.trace), self.consent, invariant=self.invariant)
 
-    def reproducer(self, script: Script) -> Reproducer:
+    def reproducer(self, script: Recording) -> Reproducer:
         """Return what replays the script."""
         return reproducer_of(script, wide=self.wide, waiting=self.waiting)
 
@@ -90,9 +90,9 @@ class Task:
     variant: str
     """The digest of the script with its changes."""
     changes: Mapping[str, Any]
-    inputs: tuple[Cue, ...]
+    inputs: tuple[RecordedInput, ...]
     tries: int
-    lessons: Lessons | None = None
+    lessons: LearnedTimings | None = None
     """What other replays have taught."""
 
 
@@ -102,7 +102,7 @@ class Answer:
 
     attempt: Attempt | None
     error: str = ""
-    lessons: Lessons | None = None
+    lessons: LearnedTimings | None = None
     """What it taught, besides."""
     called_off: bool = False
 

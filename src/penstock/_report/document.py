@@ -21,7 +21,7 @@ from penstock._base.clean_text import json_text, visible, visible_within
 from penstock._engine.conclusion import read_conclusion
 from penstock._engine.coverage import read_coverage
 from penstock._explain.of_trace import finding_cause_lines
-from penstock._minimize.script import is_fuzzed
+from penstock._minimize.recording import is_fuzzed
 from penstock._report.gathering import Gathered, Minimised, gather, inputs_of
 from penstock._report.layout import Drawing, controllers_in, drawing_in, drawing_of
 from penstock._report.run_story import Choice, chosen_lines, tell_run
@@ -29,8 +29,8 @@ from penstock._report.steps import StepWriter, Strings, connected, placeless
 from penstock._report.unfolding import Unfolded, unfold
 from penstock._rootcause.plotting import turning_points
 from penstock._story.story import numbered
+from penstock._trace.causal_slice import first_lasting
 from penstock._trace.consent import Consent
-from penstock._trace.past import first_lasting
 from penstock._trace.trace import CUT_SHORT, Line, Trace
 from penstock._world.channels import CHANNEL_FAULTS
 from penstock._world.component import Endpoint

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from penstock._base.json_reading import read_json
 from penstock._minimize.progress import FILE
-from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._minimize.writing import FOLDER
 from penstock._rootcause.plotting import Point, read_points
-from penstock._trace.past import first_lasting
+from penstock._trace.causal_slice import first_lasting
 from penstock._trace.trace import Trace, read_trace
 from penstock.errors import PenstockError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock._explain.of_trace import finding_cause_lines
 from penstock._story.story import LONG, Story, fold_line, folds, numbered
-from penstock._trace.past import first_lasting, what_led_to
+from penstock._trace.causal_slice import first_lasting, what_led_to
 from penstock._trace.retelling import record_of
 from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace
 from penstock.errors import PenstockError

@@ -32,7 +32,7 @@ from penstock._base.clean_text import visible, visible_within
 from penstock._base.files import open_to_read
 from penstock._base.json_reading import LONGEST_LINE, line_of
 from penstock._minimize.progress import FILE
-from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._minimize.writing import FOLDER
 from penstock._report.document import document_of, minimised_part, opened, report_on, verdict_of
 from penstock._report.gathering import SUMMARY, Gathered, engine_of, gather, minimising_folder

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from penstock._controllers.osken.binding import OsKenState
 from penstock._controllers.tcp.remote import ELSEWHERE
-from penstock._report.minds import remembered, written
+from penstock._report.controller_state import remembered, written
 from penstock._verify.abstract_controller import ControllerQueues
 from penstock._verify.abstract_host import HostQueue
 from penstock._verify.abstract_switch import SwitchQueues

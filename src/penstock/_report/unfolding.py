@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock._engine.building import build
-from penstock._minimize.script import is_fuzzed
+from penstock._minimize.recording import is_fuzzed
 from penstock._report.states import IN_FLIGHT, IN_ORDER, Describer, Lines, difference, in_order
 from penstock._rootcause.recording import Player, Recording, recording_again, recording_of
 from penstock._trace.consent import Consent, runnable, what_runs

@@ -16,9 +16,9 @@ from typing import Any, Final
 from penstock._base.tables import Table
 from penstock._base.users_code import nothing_runs
 from penstock._controllers.tcp.remote import RemoteController
-from penstock._engine.building import Building
-from penstock._fuzz.building import FuzzBuilding
-from penstock._minimize.script import is_fuzzed
+from penstock._engine.building import NetworkBuilder
+from penstock._fuzz.building import FuzzNetworkBuilder
+from penstock._minimize.recording import is_fuzzed
 from penstock._properties.base import Property
 from penstock._scenario.fuzz_options import Command, command_of
 from penstock._scenario.scenario import Scenario, scenario_of
@@ -81,7 +81,7 @@ def _assembled(scenario: Scenario, scene: Scene, *, fuzzed: bool) -> Inert:
     return Inert(setting.network, scene.actors, frozenset(setting.commands))
 
 
-class _Silent(Building):
+class _Silent(NetworkBuilder):
     """What is put in the places of all that would run code."""
 
     _scene: Scene
@@ -110,11 +110,11 @@ class _InertBuilding(_Silent):
         return _SilentController(self._scene.version)
 
 
-class _InertFuzzBuilding(_Silent, FuzzBuilding):
+class _InertFuzzBuilding(_Silent, FuzzNetworkBuilder):
     """The network of a fuzzing run."""
 
     def __init__(self, scenario: Scenario, scene: Scene) -> None:
-        FuzzBuilding.__init__(self, scenario)
+        FuzzNetworkBuilder.__init__(self, scenario)
         self._scene = scene
 
     def _agreeing_brains(

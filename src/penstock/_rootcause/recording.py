@@ -32,10 +32,10 @@ from penstock._fuzz.inputs import (
     input_of,
 )
 from penstock._fuzz.traffic import Station, order_of
-from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._rootcause.inert import inert_network
+from penstock._trace.causal_slice import first_lasting
 from penstock._trace.consent import Consent, runnable, what_runs
-from penstock._trace.past import first_lasting
 from penstock._trace.scene import Scene, said_in
 from penstock._trace.trace import Line, Trace, joining_lines, read_trace
 from penstock._world.component import Endpoint, Message
@@ -47,8 +47,8 @@ from penstock._world.switch import Switch
 from penstock._world.transition import INJECT, TIME, InFlight, Record
 from penstock._world.world import World
 from penstock.errors import PenstockError
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import PacketIn
-from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode
 
 _ECHOES: Final = (2, 3)
@@ -274,7 +274,7 @@ def _decoded(line: Line, wire: bytes) -> Message:
         wire = wire.ljust(int.from_bytes(wire[2:4]), b"\0")
     try:
         return decode(wire, line.version)
-    except Refused as error:
+    except OpenFlowError as error:
         raise PenstockError(f"Line {line.number} of the trace has no OpenFlow message: {error}") from None
 
 

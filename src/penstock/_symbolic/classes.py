@@ -9,7 +9,7 @@ from penstock._concolic.packets.frames import FrameSpace
 from penstock._concolic.paths import Path
 from penstock._concolic.space import Space
 from penstock._concolic.terms import Term
-from penstock._controllers.reactions import Reaction
+from penstock._controllers.probing import Reaction
 from penstock._symbolic.forwarding.arrivals import Arrival
 
 

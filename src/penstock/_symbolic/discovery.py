@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Final
 
-from penstock._concolic.packets.coherence import plausible, wishes
+from penstock._concolic.packets.coherence import plausible, soft_constraints
 from penstock._concolic.packets.domain import Addresses, Sender
 from penstock._concolic.packets.frames import FrameSpace
 from penstock._concolic.packets.inputs import PacketQuestion, Question, question_about
@@ -34,7 +34,7 @@ from penstock._concolic.run import Loss, Run
 from penstock._concolic.solving.solver import Solver
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import Term, evaluate, substitute
-from penstock._controllers.reactions import Answering, Given, Reaction
+from penstock._controllers.probing import Given, Probeable, Reaction
 from penstock._scenario.symbolic_options import SymbolicOptions
 from penstock._symbolic.classes import PacketClass
 from penstock._symbolic.faithfulness import departures
@@ -44,7 +44,7 @@ from penstock._symbolic.symmetry import Symmetry, alike
 from penstock._symbolic.table_packets import TablePackets
 from penstock._world.component import Endpoint
 from penstock._world.hosts import Host
-from penstock._world.hosts.curious import CuriousHost
+from penstock._world.hosts.symbolic_host import SymbolicHost
 from penstock._world.network import Network
 from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch
@@ -58,7 +58,7 @@ class Discovery:
     """Finds the inputs of one controller in one network that make a difference."""
 
     def __init__(
-        self, network: Network, controller: Answering, options: SymbolicOptions, *, symmetric: bool = False
+        self, network: Network, controller: Probeable, options: SymbolicOptions, *, symmetric: bool = False
     ) -> None:
         self.network = network
         self.controller = controller
@@ -72,7 +72,7 @@ class Discovery:
         self._switches = {made.name: made for made in network.components if isinstance(made, Switch)}
         self._ports = ports_in(network)
         self._frames: dict[tuple[str, bool], FrameSpace] = {}
-        self._wishes = wishes(FrameSpace.fields, self._hosts, self.addresses)
+        self._wishes = soft_constraints(FrameSpace.fields, self._hosts, self.addresses)
         self._solvers: dict[int, Solver] = {}
         self._examples: dict[tuple[int, frozenset[Term]], Inputs | None] = {}
         self._explored: dict[Hashable, Exploration[Reaction]] = {}
@@ -126,13 +126,13 @@ class Discovery:
     # Packets.
 
     @property
-    def looks_at(self) -> tuple[str, ...]:
+    def reads(self) -> tuple[str, ...]:
         """The components whose states decide which packets make a difference."""
-        hosts = () if self.symmetry is None else self.symmetry.looks_at
-        names = (self.controller.name, *self._switches, FABRIC, *hosts, *self.tables.looks_at)
+        hosts = () if self.symmetry is None else self.symmetry.reads
+        names = (self.controller.name, *self._switches, FABRIC, *hosts, *self.tables.reads)
         return tuple(dict.fromkeys(names))
 
-    def packets(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
+    def packets(self, host: SymbolicHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
         """Return one packet of each class that a host could send now."""
         if self.tables.only_pings:
             return ()
@@ -145,7 +145,7 @@ class Discovery:
         return packets
 
     def table_packets(
-        self, host: CuriousHost, seen: Mapping[str, Any], sent: tuple[bytes, ...]
+        self, host: SymbolicHost, seen: Mapping[str, Any], sent: tuple[bytes, ...]
     ) -> tuple[bytes, ...]:
         """Return one packet of each class that tables alone treat, unless one is among those sent before."""
         known = (self._origins.get(data, {}).get(host.name) for data in sent)
@@ -201,7 +201,7 @@ class Discovery:
     ) -> Inputs | None:
         """Return a packet that is known to go a way where something was lost, which may decide too."""
         with Run(inputs) as run:
-            self.controller.pose(state, arrival.switch, self._question(frames, arrival), inputs)
+            self.controller.probe(state, arrival.switch, self._question(frames, arrival), inputs)
         signs = [(decision.condition, decision.outcome) for decision in path.decisions]
         if [(decision.condition, decision.outcome) for decision in run.decisions] == signs:
             return inputs
@@ -231,7 +231,7 @@ class Discovery:
         if known is None:
             Run.ports = self._ports
             known = self._explored[key] = explore(
-                lambda inputs: self.controller.pose(state, switch, question, inputs),
+                lambda inputs: self.controller.probe(state, switch, question, inputs),
                 question.space,
                 paths=self.options.paths,
                 seconds=self.options.seconds,
@@ -244,7 +244,7 @@ class Discovery:
         return known
 
     def _frames_for(self, host: Host) -> FrameSpace:
-        return self._frames_of(host, spoofs=isinstance(host, CuriousHost) and host.spoofs)
+        return self._frames_of(host, spoofs=isinstance(host, SymbolicHost) and host.spoofs)
 
     def _frames_of(self, host: Host, *, spoofs: bool) -> FrameSpace:
         key = (host.name, spoofs)
@@ -311,7 +311,7 @@ class Discovery:
     def _hurry(self) -> bool:
         """Have hosts send without waiting for an answer, unless told to wait; tell whether any did wait."""
         waiting = [
-            each for each in self._hosts if isinstance(each, CuriousHost) and each.waits and each.burst == 1
+            each for each in self._hosts if isinstance(each, SymbolicHost) and each.waits and each.burst == 1
         ]
         for each in waiting:
             each.waits = False

@@ -13,20 +13,20 @@ from typing import Any, cast
 from penstock._concolic.packets.inputs import Question
 from penstock._concolic.paths import Exploration
 from penstock._concolic.run import unnoticed
-from penstock._controllers.reactions import Answering, Reaction
+from penstock._controllers.probing import Probeable, Reaction
 from penstock.errors import PenstockError
 from penstock.openflow.messages import OpenFlowMessage
 from penstock.openflow.wire import encode
 
 
 def departures(
-    controller: Answering, state: Any, switch: str, question: Question, found: Exploration[Reaction]
+    controller: Probeable, state: Any, switch: str, question: Question, found: Exploration[Reaction]
 ) -> Iterator[str]:
     """Yield, in sentences, where a program did something else because it was followed."""
     for path in found.paths:
         if path.result is None:
             continue
-        plain = controller.pose(state, switch, question, path.inputs, followed=False)
+        plain = controller.probe(state, switch, question, path.inputs, followed=False)
         with unnoticed():
             if _shown(controller, path.result) != _shown(controller, plain):
                 yield (
@@ -35,7 +35,7 @@ def departures(
                 )
 
 
-def _shown(controller: Answering, reaction: Reaction) -> tuple[Any, ...]:
+def _shown(controller: Probeable, reaction: Reaction) -> tuple[Any, ...]:
     """Return what others see of a reaction: the messages, and whether the program survived."""
     sent = [
         (str(send.port), _written(cast(OpenFlowMessage, send.message), controller.version))

@@ -41,12 +41,12 @@ from penstock._concolic.space import Inputs, Space, Variable
 from penstock._concolic.terms import Term, const, negation, substitute, var
 from penstock._concolic.values.escapes import Symbolic
 from penstock._concolic.values.integers import Followed
-from penstock._concolic.values.octets import SymBytes
-from penstock._concolic.values.pieces import Piece
-from penstock._concolic.values.strings import SymStr
+from penstock._concolic.values.segments import Piece
+from penstock._concolic.values.sym_bytes import SymBytes
+from penstock._concolic.values.sym_str import SymStr
 from penstock._concolic.values.tables import Tabled
 from penstock._concolic.values.unknown import Tainted
-from penstock._controllers.reactions import Answering, Given
+from penstock._controllers.probing import Given, Probeable
 from penstock._scenario.symbolic_options import MOST_TIED
 from penstock.openflow.messages import Error, FlowRemoved
 from penstock.openflow.stats import Flows, StatsReply
@@ -133,7 +133,7 @@ class _Outcome:
 class Remembering:
     """Finds sequels to what a search has had happen to one controller."""
 
-    controller: Answering
+    controller: Probeable
     origins: Callable[[Given], Sequence[Origin]]
     most_tied: int = MOST_TIED
     losses: Counter[Loss] = field(default_factory=Counter)

@@ -31,7 +31,7 @@ from typing import Any, Final
 from penstock._concolic.space import Inputs, Space
 from penstock._symbolic.classes import PacketClass
 from penstock._world.component import Endpoint
-from penstock._world.hosts import CuriousHost, Host
+from penstock._world.hosts import Host, SymbolicHost
 from penstock._world.hosts.host import HostState
 from penstock._world.network import Network
 from penstock._world.signals import FABRIC
@@ -43,7 +43,7 @@ _OWN: Final = ("name", "mac", "ip", "directory", "port", "source", "remembers")
 _SMALL: Final = 0xFFFF
 """Whole numbers up to this are no address, even if a host's happens to be one."""
 
-Group = tuple[CuriousHost, ...]
+Group = tuple[SymbolicHost, ...]
 
 
 def alike(network: Network, sources: Sequence[str], *, numbers: bool) -> tuple[Group, ...]:
@@ -52,14 +52,14 @@ def alike(network: Network, sources: Sequence[str], *, numbers: bool) -> tuple[G
     `numbers` says that the program sees addresses as whole numbers, so that any may be one.
     """
     hosts = [made for made in network.components if isinstance(made, Host)]
-    if not all(isinstance(made, CuriousHost) for made in hosts):
+    if not all(isinstance(made, SymbolicHost) for made in hosts):
         # Whom the others would send to cannot be seen.
         return ()
     fabric = network.fabric.initial()
     constants = [value for source in sources for value in _constants(source)]
-    groups: defaultdict[tuple[object, ...], list[CuriousHost]] = defaultdict(list)
+    groups: defaultdict[tuple[object, ...], list[SymbolicHost]] = defaultdict(list)
     for made in hosts:
-        assert isinstance(made, CuriousHost)
+        assert isinstance(made, SymbolicHost)
         if made.mobility is None and not _is_named(made, constants, numbers):
             end = network.fabric.peer(fabric, Endpoint(made.name, made.port))
             options = tuple(getattr(made, item.name) for item in fields(made) if item.name not in _OWN)
@@ -67,7 +67,7 @@ def alike(network: Network, sources: Sequence[str], *, numbers: bool) -> tuple[G
     return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
-def _is_named(host: CuriousHost, constants: Iterable[object], numbers: bool) -> bool:
+def _is_named(host: SymbolicHost, constants: Iterable[object], numbers: bool) -> bool:
     """Tell whether a program's constants name a host's address."""
     texts = re.compile(rf"(?<![\w.:])({mac_text(host.mac)}|{re.escape(ipv4_text(host.ip))})(?![\w.:])", re.I)
     for value in constants:
@@ -86,7 +86,7 @@ def _constants(source: str) -> tuple[object, ...]:
     return tuple(node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
 
 
-def untouched(group: Group, states: Mapping[str, Any]) -> list[CuriousHost]:
+def untouched(group: Group, states: Mapping[str, Any]) -> list[SymbolicHost]:
     """Return the hosts of a group that have done nothing and that nobody has named."""
     packets = [
         data
@@ -98,11 +98,11 @@ def untouched(group: Group, states: Mapping[str, Any]) -> list[CuriousHost]:
     return [made for made in quiet if not any(_names(data, made) for data in packets)]
 
 
-def _names(data: bytes, host: CuriousHost) -> bool:
+def _names(data: bytes, host: SymbolicHost) -> bool:
     return host.mac.to_bytes(6) in data or host.ip.to_bytes(4) in data
 
 
-def swapped(inputs: Inputs, space: Space, one: CuriousHost, other: CuriousHost) -> dict[str, int]:
+def swapped(inputs: Inputs, space: Space, one: SymbolicHost, other: SymbolicHost) -> dict[str, int]:
     """Return a packet's fields with two hosts' addresses in each other's place."""
     places: Mapping[str, Mapping[int, int]] = {
         "mac": {one.mac: other.mac, other.mac: one.mac},
@@ -119,17 +119,17 @@ class Symmetry:
     def __init__(self, network: Network, groups: tuple[Group, ...]) -> None:
         self.groups = groups
         """The hosts that nothing tells apart."""
-        self.looks_at = tuple(made.name for made in network.components if isinstance(made, CuriousHost))
+        self.reads = tuple(made.name for made in network.components if isinstance(made, SymbolicHost))
         """The hosts whose states show who is untouched."""
         self._fabric = network.fabric.initial()
         self._merged: dict[Group, None] = {}
 
     def distinct(
         self,
-        host: CuriousHost,
+        host: SymbolicHost,
         found: tuple[PacketClass, ...],
         seen: Mapping[str, Any],
-        classes: Callable[[CuriousHost], tuple[PacketClass, ...]],
+        classes: Callable[[SymbolicHost], tuple[PacketClass, ...]],
     ) -> tuple[PacketClass, ...]:
         """Return the classes of a host without those that another name makes of what is tried anyway."""
         if seen[FABRIC] != self._fabric:
@@ -173,7 +173,7 @@ def _signature(classes: Iterable[PacketClass]) -> list[str]:
     return sorted(str(_way(known)) for known in classes)
 
 
-def _without_twins(found: Iterable[PacketClass], hosts: Sequence[CuriousHost]) -> tuple[PacketClass, ...]:
+def _without_twins(found: Iterable[PacketClass], hosts: Sequence[SymbolicHost]) -> tuple[PacketClass, ...]:
     """Return classes without those that become an earlier one when two hosts change places."""
     kept: dict[tuple[bytes, tuple[object, ...]], PacketClass] = {}
     for known in found:

@@ -29,7 +29,7 @@ from penstock._symbolic.table_classes import MOST_CLASSES, TableClass, TableClas
 from penstock._verdict.stopping import Bound, Why
 from penstock._world.component import Endpoint
 from penstock._world.hosts import Host
-from penstock._world.hosts.curious import CuriousHost
+from penstock._world.hosts.symbolic_host import SymbolicHost
 from penstock._world.network import Network
 from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch
@@ -56,7 +56,7 @@ class TablePackets:
         self._frames = frames
         self._wishes = wishes
         self._hosts = [made for made in network.components if isinstance(made, Host)]
-        self._curious = [made for made in self._hosts if isinstance(made, CuriousHost)]
+        self._curious = [made for made in self._hosts if isinstance(made, SymbolicHost)]
         self._switches = [made.name for made in network.components if isinstance(made, Switch)]
         self._found: dict[Hashable, tuple[TableClass, ...]] = {}
         self._splitting: dict[str, TableClasses] = {}
@@ -71,7 +71,7 @@ class TablePackets:
         """Where classes may be missing, in sentences."""
 
     @property
-    def looks_at(self) -> tuple[str, ...]:
+    def reads(self) -> tuple[str, ...]:
         """The hosts whose states decide whether there is anything more to send."""
         return tuple(made.name for made in self._curious) if self._sends or self.only_pings else ()
 
@@ -110,7 +110,7 @@ class TablePackets:
         )
         return self._sends
 
-    def note_offered(self, host: CuriousHost, packets: Sequence[bytes]) -> None:
+    def note_offered(self, host: SymbolicHost, packets: Sequence[bytes]) -> None:
         """Note what a host might send besides."""
         self._offered.update((host.name, data) for data in packets)
 
@@ -119,13 +119,13 @@ class TablePackets:
         self.only_pings = self._settled and any(self._pings(host) for host in self._curious if host.count)
         return self.only_pings
 
-    def _pings(self, host: CuriousHost) -> list[bytes]:
+    def _pings(self, host: SymbolicHost) -> list[bytes]:
         """Return the pings of a host, and the questions, where it was offered nothing like them."""
         known = {_aim(data) for name, data in self._offered if name == host.name}
         return [data for data in self._splitting_of(host).pings() if _aim(data) not in known]
 
     def packets(
-        self, host: CuriousHost, seen: Mapping[str, Any], sent: Sequence[Inputs]
+        self, host: SymbolicHost, seen: Mapping[str, Any], sent: Sequence[Inputs]
     ) -> tuple[bytes, ...]:
         """Return the packets that a host may send now, none like those sent before."""
         if self.only_pings:
@@ -161,7 +161,7 @@ class TablePackets:
         tables = ((each.powered, each.tables, each.groups, each.ports) for each in states)
         return (seen[FABRIC], *tables)
 
-    def classes(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[TableClass, ...]:
+    def classes(self, host: SymbolicHost, seen: Mapping[str, Any]) -> tuple[TableClass, ...]:
         """Return the classes of packets of a host that the tables treat now, the most common ones first."""
         key = (host.name, *self._tables(seen))
         found = self._found.get(key)
@@ -169,7 +169,7 @@ class TablePackets:
             found = self._found[key] = self._split(host, seen)
         return found
 
-    def _split(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[TableClass, ...]:
+    def _split(self, host: SymbolicHost, seen: Mapping[str, Any]) -> tuple[TableClass, ...]:
         end = self._network.fabric.peer(seen[FABRIC], Endpoint(host.name, host.port))
         if end is None or end.node not in self._switches:
             return ()
@@ -186,7 +186,7 @@ class TablePackets:
             self.remarks[Bound(text, Why.UNFOUND)] = None
         return tuple(found)
 
-    def _splitting_of(self, host: CuriousHost) -> TableClasses:
+    def _splitting_of(self, host: SymbolicHost) -> TableClasses:
         splitting = self._splitting.get(host.name)
         if splitting is None:
             frames = self._frames(host)

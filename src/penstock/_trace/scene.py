@@ -15,15 +15,15 @@ from typing import Any, Final, NamedTuple
 
 from penstock._world.component import Component, Message
 from penstock._world.frame import Frame
-from penstock._world.hosts import CuriousHost
+from penstock._world.hosts import SymbolicHost
 from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch
 from penstock._world.topology import Topology
 from penstock._world.topology.plain import topology_as_json, topology_from_json
 from penstock._world.transition import InFlight, Record
 from penstock.errors import PenstockError
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import V13, VERSIONS, OpenFlowMessage, PacketOut
-from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
 
 _OWN: Final = "penstock."
@@ -62,7 +62,7 @@ def scene_of(
 
 def _is_usual(host: Component, given: object) -> bool:
     """Tell whether a host is one of ours that looks at nobody, and was given as plain data."""
-    ours = type(host).__module__.startswith(_OWN) and not isinstance(host, CuriousHost)
+    ours = type(host).__module__.startswith(_OWN) and not isinstance(host, SymbolicHost)
     return ours and isinstance(given, Mapping)
 
 
@@ -103,7 +103,7 @@ class Said(NamedTuple):
             return Frame(self.wire, self.tag)
         try:
             found = decode(self.wire, self.version)
-        except Refused as error:
+        except OpenFlowError as error:
             raise PenstockError(f"What went out on {self.channel} is no OpenFlow message: {error}") from None
         return replace(found, tag=self.tag) if isinstance(found, PacketOut) else found
 

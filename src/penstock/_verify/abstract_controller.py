@@ -24,8 +24,8 @@ from penstock._controllers.native import NativeController
 from penstock._controllers.osken.sessions import held_xids
 from penstock._controllers.watched import Rolls
 from penstock._explore.reexecution import MOST_STEPS, Remembered
-from penstock._verify.experience import Experience
 from penstock._verify.naming import named
+from penstock._verify.observations import Experience
 from penstock._verify.variables import snapshot_of
 from penstock._world.component import Component, Event, Port, Send, Step
 from penstock._world.frame import Frame

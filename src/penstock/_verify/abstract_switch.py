@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from penstock._verify.experience import Experience
 from penstock._verify.naming import named
+from penstock._verify.observations import Experience
 from penstock._world.component import Event, Port, Step
 from penstock._world.frame import Frame
 from penstock._world.switch import Switch, SwitchState

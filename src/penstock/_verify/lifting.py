@@ -15,7 +15,7 @@ from typing import Any
 from penstock._verify.abstract_controller import AbstractController, ControllerQueues
 from penstock._verify.abstract_host import AbstractHost, HostQueue
 from penstock._verify.abstract_switch import AbstractSwitch, Arrival, SwitchQueues
-from penstock._verify.experience import Experience
+from penstock._verify.observations import Experience
 from penstock._world.component import Component, Endpoint
 from penstock._world.fabric import Fabric
 from penstock._world.frame import Frame

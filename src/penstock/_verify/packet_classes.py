@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from penstock._concolic.equivalence import EquivalenceClass, Partition, Refinement
-from penstock._concolic.packets.coherence import wishes
+from penstock._concolic.packets.coherence import soft_constraints
 from penstock._concolic.packets.domain import Sender
 from penstock._concolic.packets.frames import FrameSpace
 from penstock._concolic.packets.inputs import PacketQuestion
@@ -35,14 +35,14 @@ from penstock._concolic.run import Loss, Run
 from penstock._concolic.solving.solver import Solver
 from penstock._concolic.space import Inputs, Space
 from penstock._concolic.terms import Term, both, const, either, eq, negation
-from penstock._controllers.reactions import Answering, Given, Reaction
+from penstock._controllers.probing import Given, Probeable, Reaction
 from penstock._symbolic.discovery import Discovery, ports_in
 from penstock._symbolic.faithfulness import departures
 from penstock._symbolic.forwarding.matching import Header
 from penstock._symbolic.remembering import Origin, Remembering, cut_ties
 from penstock._verdict.stopping import Bound, Why
 from penstock._verify.abstract_controller import Request
-from penstock._verify.experience import LEFT_OPEN, Experience
+from penstock._verify.observations import LEFT_OPEN, Experience
 from penstock._world.frame import Frame
 from penstock._world.hosts import Host
 from penstock.openflow.match import Match
@@ -81,7 +81,7 @@ class HostPackets:
         self.anywhere = Solver(frames.space)
         """Finds packets to any address."""
         self._allowed = {name: dict.fromkeys(frames.space.by_name[name].preferred) for name in _CONFINED}
-        self._wishes = wishes(frames.fields, discovery_hosts(discovery), discovery.addresses)
+        self._wishes = soft_constraints(frames.fields, discovery_hosts(discovery), discovery.addresses)
         self._refined: dict[frozenset[tuple[Term, ...]], Partition] = {}
         self._widened = 0
         self._begin()
@@ -142,7 +142,7 @@ def discovery_hosts(discovery: Discovery) -> list[Host]:
 class PacketClasses:
     """The classes of all hosts, as far as they are known."""
 
-    def __init__(self, discovery: Discovery, controller: Answering) -> None:
+    def __init__(self, discovery: Discovery, controller: Probeable) -> None:
         self._controller = controller
         self._options = discovery.options
         self._ports = ports_in(discovery.network)
@@ -288,7 +288,7 @@ class PacketClasses:
         question = PacketQuestion(template, packets.frames)
 
         def posed(inputs: Inputs) -> Reaction:
-            return self._controller.pose(program, switch, question, inputs)
+            return self._controller.probe(program, switch, question, inputs)
 
         exploration = explore(
             posed,

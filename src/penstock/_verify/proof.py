@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock._controllers import origins, watched
-from penstock._controllers.reactions import Answering
+from penstock._controllers.probing import Probeable
 from penstock._controllers.surface import MoreState
 from penstock._engine import fresh_program
 from penstock._engine.building import Built, begun, build
@@ -49,15 +49,15 @@ from penstock._verdict.verdict import Result, Verdict, judge, unconfirmed, unjud
 from penstock._verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
 from penstock._verify.abstract_switch import SwitchQueues
+from penstock._verify.commutativity import all_programs
 from penstock._verify.distinctions import Distinctions
-from penstock._verify.experience import MISHAPS
 from penstock._verify.formulas import EventFormula, Reading, property_of, read
 from penstock._verify.invariants import NoLoops
 from penstock._verify.lifting import Lifting, Model, Traffic, lift
 from penstock._verify.ltl.checking import Verdict as TemporalVerdict
 from penstock._verify.monitors import Monitor
 from penstock._verify.named_properties import known_of, named_property, weaker_form
-from penstock._verify.order import all_programs
+from penstock._verify.observations import MISHAPS
 from penstock._verify.overlapping import LEFT_OPEN, may_clash, rules_in
 from penstock._verify.packet_classes import PacketClasses
 from penstock._verify.scope import beyond
@@ -402,7 +402,7 @@ class _Rounds:
         discovery = proving.built.discovery
         assert discovery is not None
         controller = discovery.controller
-        assert isinstance(controller, Answering)
+        assert isinstance(controller, Probeable)
         self._classes = PacketClasses(discovery, controller)
         model = proving.lifted(self._classes.traffic)
         for reading in proving.claims(model).formulas:

@@ -29,7 +29,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.interning import MASK, WIDTH
 from penstock._explore.tables import Entry, Group, Rows, taken
 from penstock._properties.base import Property, Violated, ask
@@ -59,7 +59,7 @@ class _Candidates(dict[int, tuple[tuple[Entry, bool], ...]]):
 class Reduced:
     """The successors of a state when eager steps go first; `eager` holds the kinds of step that may be."""
 
-    def __init__(self, cells: Cells, kind: Reduction, eager: frozenset[str]) -> None:
+    def __init__(self, cells: CompiledNetwork, kind: Reduction, eager: frozenset[str]) -> None:
         self._cells = cells
         self._kind = kind
         self.used: set[str] = set()
@@ -108,7 +108,7 @@ class Reduced:
 
     # What a search asks.
 
-    def plain(self, state: int) -> tuple[list[int], bool]:
+    def expand_all(self, state: int) -> tuple[list[int], bool]:
         """Return the successors of a state, and whether only the fabric can move."""
         merging, at_controller = self._kind == "merged", self._controller
         found = []
@@ -118,7 +118,9 @@ class Reduced:
                 found.append(after)
         return found, not found
 
-    def wary(self, _state: int, _asleep: int, _wanted: int) -> tuple[list[tuple[int, int]], bool]:
+    def expand_with_sleep_sets(
+        self, _state: int, _asleep: int, _wanted: int
+    ) -> tuple[list[tuple[int, int]], bool]:
         """Refuse: sleep sets need queues that keep their order."""
         raise NotImplementedError("lifted networks have no FIFO queues, so sleep sets do not apply")
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock._explore.search import Bounds
-from penstock._verify.experience import Experience
 from penstock._verify.formulas import Reading
 from penstock._verify.lifting import Model
 from penstock._verify.ltl.checking import Verdict, decide
@@ -20,6 +19,7 @@ from penstock._verify.ltl.core import holds
 from penstock._verify.ltl.grounding import Grounded, ground
 from penstock._verify.ltl.metering import Meter
 from penstock._verify.ltl.over_cells import ComponentView, Label, NetworkRuns
+from penstock._verify.observations import Experience
 from penstock._verify.verification import look_at_programs
 from penstock._verify.vocabulary import Vocabulary
 from penstock._world.transition import Record

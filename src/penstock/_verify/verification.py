@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from penstock._explore.breadth_first import breadth_first
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.depth_first import depth_first
-from penstock._explore.expand import Plain
+from penstock._explore.expand import Expand
 from penstock._explore.interning import WIDTH
 from penstock._explore.search import Bounds, Outcome, Progress, Search, Stop, Violation
 from penstock._properties.base import Property
@@ -29,10 +29,10 @@ from penstock._verdict.stopping import Bound, Why
 from penstock._verify.abstract_controller import CONTROL, SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
 from penstock._verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, REPLY
-from penstock._verify.experience import Experience
-from penstock._verify.grounds import Checker
+from penstock._verify.commutativity import is_order_sensitive
 from penstock._verify.lifting import Model
-from penstock._verify.order import is_order_sensitive
+from penstock._verify.observations import Experience
+from penstock._verify.reduction_soundness import Checker
 from penstock._verify.reductions import Reduced, Reduction
 from penstock._world.transition import Transition
 from penstock._world.world import World, states_of
@@ -184,7 +184,7 @@ class _Attempt:
         first_only: bool,
     ) -> None:
         self.model = model = model.remembering() if ADD in eager else model
-        self.cells = Cells(model.network, properties, model.start)
+        self.cells = CompiledNetwork(model.network, properties, model.start)
         self.reduced = Reduced(self.cells, kind, eager)
         self.search = _MergedSearch(self.cells, bounds, self.reduced, model.experience, first_only=first_only)
 
@@ -237,7 +237,13 @@ class _MergedSearch(Search):
     """A search whose steps may be several transitions each."""
 
     def __init__(
-        self, cells: Cells, bounds: Bounds, reduced: Reduced, experience: Experience, *, first_only: bool
+        self,
+        cells: CompiledNetwork,
+        bounds: Bounds,
+        reduced: Reduced,
+        experience: Experience,
+        *,
+        first_only: bool,
     ) -> None:
         super().__init__(cells, bounds, first_only=first_only, successors=reduced)
         self._reduced = reduced
@@ -253,9 +259,9 @@ class _MergedSearch(Search):
         super().tick(counts=counts)
         look_at_programs(self._experience)
 
-    def plain(self) -> Plain:
+    def expand_all(self) -> Expand:
         """Return the function from a state to its successors, which looks at the clock now and then."""
-        successors = self._reduced.plain
+        successors = self._reduced.expand_all
 
         def watched(state: int) -> tuple[list[int], bool]:
             self._look()

@@ -144,7 +144,7 @@ class Aware(Protocol):
     """
 
     @property
-    def looks_at(self) -> tuple[str, ...]:
+    def reads(self) -> tuple[str, ...]:
         """The names of the components it looks at, which never change; the fabric may be among them."""
         ...
 
@@ -153,17 +153,17 @@ class Aware(Protocol):
         ...
 
 
-def lookers(components: Sequence[Component]) -> dict[int, tuple[Aware, tuple[int, ...]]]:
+def readers(components: Sequence[Component]) -> dict[int, tuple[Aware, tuple[int, ...]]]:
     """Return the aware components by their places, each with the places of those it looks at."""
     places = {component.name: place for place, component in enumerate(components)}
     found: dict[int, tuple[Aware, tuple[int, ...]]] = {}
     for place, component in enumerate(components):
         if isinstance(component, Aware):
-            for name in component.looks_at:
+            for name in component.reads:
                 if name not in places:
                     raise PenstockError(
                         f"{component.name} looks at {name!r}, which is no component here: "
                         f"the components are {', '.join(places)}."
                     )
-            found[place] = (component, tuple(places[name] for name in component.looks_at))
+            found[place] = (component, tuple(places[name] for name in component.reads))
     return found

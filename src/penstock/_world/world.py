@@ -22,7 +22,7 @@ from random import Random
 from typing import Any
 
 from penstock._world.channels import CHANNEL_FAULTS, Queue
-from penstock._world.component import Collector, Endpoint, Message, Timed, lookers
+from penstock._world.component import Collector, Endpoint, Message, Timed, readers
 from penstock._world.fabric import FabricState
 from penstock._world.network import Change, ComponentRaised, GlobalState, Network, Route, is_urgent
 from penstock._world.signals import FABRIC
@@ -64,7 +64,7 @@ class World:
         """The components that have actions, the fabric apart, in order."""
         self._stale: set[int] = set(range(self._fabric))
         """The components whose actions are not known since a state that decides them changed."""
-        self._lookers = lookers(network.components)
+        self._lookers = readers(network.components)
         self._depending: dict[int, list[int]] = {}
         """For a component that others look at, those others."""
         for other, (_, seen) in self._lookers.items():
@@ -190,10 +190,10 @@ class World:
 
     def _actions_of(self, place: int) -> tuple[str, ...]:
         state = self._states[place]
-        looker = self._lookers.get(place)
-        if looker is None:
+        reader = self._lookers.get(place)
+        if reader is None:
             return self.network.components[place].actions(state)
-        component, others = looker
+        component, others = reader
         seen = {self.network.names[other]: self._states[other] for other in others}
         return component.actions_given(state, seen)
 

@@ -16,8 +16,8 @@ from typing import Final
 
 from penstock.addresses import mac_text
 from penstock.openflow.actions import Action, Instruction, actions_text, instructions_text
+from penstock.openflow.error_codes import name_of
 from penstock.openflow.match import ANYTHING, Match, port_text
-from penstock.openflow.refusals import name_of
 
 V10: Final = 1
 V13: Final = 4

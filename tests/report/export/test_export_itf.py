@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from export_lab import EXAMPLES, exported, fuzzed, proved, refused, rewritten, searched
 
-from penstock._minimize.script import trace_file
+from penstock._minimize.recording import trace_file
 from penstock._report.export.itf import TYPES
 from penstock._scenario.scenario import load_scenario
 from penstock._trace.trace import read_trace

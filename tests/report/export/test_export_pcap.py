@@ -21,7 +21,7 @@ from export_lab import (
     searched,
 )
 
-from penstock._minimize.script import trace_file
+from penstock._minimize.recording import trace_file
 from penstock._report.export.conversation import CONTROLLER_PORT, Conversation, Station
 from penstock._trace.trace import Trace, read_trace
 from penstock.packet import TCP, TcpFlags, parse

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from export_lab import exported, fuzzed, proved, rewritten, searched
 
-from penstock._minimize.script import trace_file
+from penstock._minimize.recording import trace_file
 from penstock._report.export.shiviz import PARSER
 from penstock._trace.trace import Trace, read_trace
 

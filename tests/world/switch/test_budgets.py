@@ -10,6 +10,7 @@ from penstock._world.component import Event, Step
 from penstock._world.frame import Frame
 from penstock._world.switch import PortSpec, Switch, SwitchOptions, budgets, group_mods
 from penstock.openflow.actions import Action, ApplyActions, Group, Output, SetField
+from penstock.openflow.error_codes import ErrorCode
 from penstock.openflow.match import ANYTHING, Match
 from penstock.openflow.messages import (
     NO_BUFFER,
@@ -29,7 +30,6 @@ from penstock.openflow.messages import (
     PacketOut,
     PortNo,
 )
-from penstock.openflow.refusals import Refusal
 from penstock.openflow.stats import GroupFeatures, GroupFeaturesRequest, StatsReply, StatsRequest
 from penstock.packet import udp_datagram
 
@@ -131,7 +131,7 @@ def test_a_packet_out_over_a_budget_is_refused_and_what_it_carried_is_dropped(ve
     )
     (send,) = step.sends
     assert isinstance(send.message, Error)
-    assert (send.message.type, send.message.code) == Refusal.FLOW_UNKNOWN.code(version)
+    assert (send.message.type, send.message.code) == ErrorCode.FLOW_UNKNOWN.code(version)
     assert ends(step) == [Event("dropped", ("h1#1", 1, str(budgets.DEPTH)))]
 
 
@@ -150,18 +150,18 @@ class TestSizes:
             assert Error not in {type(send.message) for send in told([fits])[1].sends}
         too_long = (*longest, Output(2))
         for message in (PacketOut(NO_BUFFER, 1, too_long, DATA), rule(*too_long), group(1, too_long)):
-            assert refusal(told([message])[1]) == Refusal.ACTION_TOO_MANY.code(V13)
+            assert refusal(told([message])[1]) == ErrorCode.ACTION_TOO_MANY.code(V13)
 
     def test_a_full_table(self) -> None:
         first, second = (rule(match=Match.of(in_port=port)) for port in (1, 2))
         switch, step = told([first, second], SwitchOptions(table_size=1))
-        assert refusal(step) == Refusal.FLOW_TABLE_FULL.code(V13)
+        assert refusal(step) == ErrorCode.FLOW_TABLE_FULL.code(V13)
         again = switch.receive(step.state, "c0", first)
         assert again.sends == ()
 
     def test_no_room_for_another_group(self) -> None:
         switch, step = told([group(1, (Output(2),)), group(2, (Output(2),))], SwitchOptions(groups=1))
-        assert refusal(step) == Refusal.GROUP_OUT_OF_GROUPS.code(V13)
+        assert refusal(step) == ErrorCode.GROUP_OUT_OF_GROUPS.code(V13)
         changed = switch.receive(step.state, "c0", group(1, (Output(3),), command=GroupCommand.MODIFY))
         assert changed.sends == ()
 
@@ -175,7 +175,7 @@ class TestSizes:
     def test_no_room_for_another_meter(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(group_mods, "MOST_METERS", 1)
         first, second = (MeterMod(MeterCommand.ADD, 1, number, (Band(1, 10, 10),)) for number in (1, 2))
-        assert refusal(told([first, second])[1]) == Refusal.METER_OUT_OF_METERS.code(V13)
+        assert refusal(told([first, second])[1]) == ErrorCode.METER_OUT_OF_METERS.code(V13)
 
     def test_groups_that_lead_back_to_themselves_are_taken(self) -> None:
         loop = group(1, (Output(2),), (Group(3),), command=GroupCommand.MODIFY)

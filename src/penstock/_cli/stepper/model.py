@@ -20,7 +20,7 @@ from typing import Any, Final
 from penstock._cli.stepper.breakpoints import Breakpoint, PropertyBreak
 from penstock._cli.stepper.choices import Choice, choices_of, in_order, is_misfortune
 from penstock._engine.building import build
-from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._properties.watch import Watch
 from penstock._report.picture import Happening, broken_note
 from penstock._scenario.scenario import Scenario

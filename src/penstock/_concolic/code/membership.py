@@ -18,7 +18,7 @@ from penstock._concolic.run import Run, lose
 from penstock._concolic.terms import Term, both, const, either, eq, le, mod, sub
 from penstock._concolic.values.integers import SymInt, boolean, term_of
 from penstock._concolic.values.parts import bears, concrete, is_symbolic
-from penstock._concolic.values.texts import followed
+from penstock._concolic.values.sym_str_build import followed
 
 _LISTS: Final = (list, tuple, deque)
 

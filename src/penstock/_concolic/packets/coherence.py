@@ -24,7 +24,9 @@ from penstock.packet import ARP_REPLY, ARP_REQUEST, NEAREST_BRIDGE
 BROADCAST_IPV4: Final = 0xFFFFFFFF
 
 
-def wishes(fields: Mapping[str, Term], hosts: Sequence[Host], addresses: Addresses) -> tuple[Term, ...]:
+def soft_constraints(
+    fields: Mapping[str, Term], hosts: Sequence[Host], addresses: Addresses
+) -> tuple[Term, ...]:
     """Return what is true of plausible packets, the most important first."""
     owners = [(host.mac, host.ip) for host in hosts]
     owners += [(addresses.fresh_mac, addresses.fresh_ipv4), (MULTICAST_MAC, MULTICAST_IPV4)]

@@ -9,7 +9,7 @@ from penstock._concolic.packets.frames import SymBuffer, SymFrame, buffer
 from penstock._concolic.packets.headers import digit
 from penstock._concolic.terms import Term, const, join
 from penstock._concolic.values.integers import integer
-from penstock._concolic.values.strings import SymStr
+from penstock._concolic.values.sym_str import SymStr
 
 
 def _packet(data: Any = None, protocols: Any = None, parse_cls: Any = None) -> Any:

@@ -29,8 +29,8 @@ from penstock._concolic.space import Inputs, Space
 from penstock._concolic.terms import FALSE, Term, add, bits, const, either, eq, join, le, sub
 from penstock._concolic.values.escapes import Symbolic
 from penstock._concolic.values.integers import decide, integer, pinned
-from penstock._concolic.values.octets import SymBytes, octets
-from penstock._concolic.values.texts import ipv4_text, ipv6_text, mac_text
+from penstock._concolic.values.sym_bytes import SymBytes, octets
+from penstock._concolic.values.sym_str_build import ipv4_text, ipv6_text, mac_text
 from penstock.openflow.fields import BY_NAME, ETH_IPV4
 from penstock.packet import checksum
 

@@ -27,7 +27,7 @@ from penstock._concolic.terms import (
     negation,
     var,
 )
-from penstock._concolic.values.pieces import Piece, code
+from penstock._concolic.values.segments import Piece, code
 
 PAYLOAD_SIZE: Final = 8
 """How many bytes of a payload are inputs; the others are zero."""

@@ -326,7 +326,7 @@ class Followed(int, Unchanging):
         signed: bool = False,
     ) -> bytes:
         """Return the bytes of the number, which keep its term."""
-        from penstock._concolic.values.octets import from_int
+        from penstock._concolic.values.sym_bytes import from_int
 
         return from_int(self, operator.index(length), byteorder, signed=signed)
 
@@ -335,7 +335,7 @@ class Followed(int, Unchanging):
         cls, data: Any, byteorder: Literal["little", "big"] = "big", *, signed: bool = False
     ) -> Any:
         """Return the number that bytes are."""
-        from penstock._concolic.values.octets import to_int
+        from penstock._concolic.values.sym_bytes import to_int
 
         return to_int(data, byteorder, signed=signed)
 

@@ -20,10 +20,10 @@ from penstock._concolic.run import unnoticed
 from penstock._concolic.terms import FALSE, Term, TooWide, both, const, either, eq
 from penstock._concolic.values.escapes import Symbolic, Unfollowed, answers_itself
 from penstock._concolic.values.integers import term_of
-from penstock._concolic.values.octets import same_octets
 from penstock._concolic.values.readers import VIEWS, behind, seen_in
-from penstock._concolic.values.searching import same
-from penstock._concolic.values.strings import pieces_of
+from penstock._concolic.values.sym_bytes import same_octets
+from penstock._concolic.values.sym_str import pieces_of
+from penstock._concolic.values.sym_str_search import same
 from penstock._concolic.values.tables import Tabled
 
 T = TypeVar("T")

@@ -38,9 +38,9 @@ from penstock._concolic.solving.compiled import compile_term
 from penstock._concolic.terms import Term, both, const, either, eq, le, negation
 from penstock._concolic.values.escapes import Symbolic, Unfollowed
 from penstock._concolic.values.integers import Followed, SymBool, boolean, decide
-from penstock._concolic.values.octets import SymBytes
-from penstock._concolic.values.pieces import written
-from penstock._concolic.values.strings import SymStr
+from penstock._concolic.values.segments import written
+from penstock._concolic.values.sym_bytes import SymBytes
+from penstock._concolic.values.sym_str import SymStr
 
 WIDEST: Final = 16
 """How many bits an input may have for all its values to be tried."""

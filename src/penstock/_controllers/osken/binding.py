@@ -66,15 +66,15 @@ from penstock._controllers.osken.program import (
     Start,
 )
 from penstock._controllers.osken.sessions import held_xids
-from penstock._controllers.reactions import Given, Perform, Reaction, unheard
+from penstock._controllers.probing import Given, Perform, Reaction, unheard
 from penstock._controllers.snapshot import Snapshot
 from penstock._controllers.surface import MoreState, Surface
 from penstock._verdict.reservation import Reservation
 from penstock._world.component import Event, Port, Send, Step
 from penstock._world.signals import FABRIC, Carrier, Power
 from penstock.errors import PenstockError
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import FeaturesReply, Hello, OpenFlowMessage, greeting
-from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
 
 _JOIN: Final = "join "
@@ -549,7 +549,7 @@ class OsKenController:
         """Return a state without the names of packets, which the program does not know."""
         return replace(state, held=()) if state.held else state
 
-    def pose(
+    def probe(
         self,
         state: OsKenState,
         switch: str,
@@ -602,7 +602,7 @@ class OsKenController:
         for number, (switch, data) in enumerate(doings.sent):
             try:
                 message = decode(data)
-            except Refused as refused:
+            except OpenFlowError as refused:
                 malformed.append(Event("malformed", (self.name, switch, str(refused))))
                 continue
             sends.append(Send(switch, message))

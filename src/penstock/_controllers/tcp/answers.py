@@ -15,7 +15,7 @@ import asyncio
 import time
 from typing import Final, NamedTuple
 
-from penstock._controllers.tcp.line import Line
+from penstock._controllers.tcp.reconnecting_session import ReconnectingSession
 from penstock._controllers.tcp.session import ControlSession
 
 _ENDING_S: Final = 0.2
@@ -48,7 +48,7 @@ class Answers:
         """Whether questions are open that the controllers are listened to for, or may have ended on."""
         return bool(self._hung_up) or any(not question.session.is_paused for question in self._open.values())
 
-    def ask(self, line: Line, after: str) -> None:
+    def ask(self, line: ReconnectingSession, after: str) -> None:
         """Ask on a line whether the controller has heard what we sent before."""
         session = line.session
         if session is not None:
@@ -67,7 +67,7 @@ class Answers:
     def _miss(self, question: _Question) -> None:
         self.unanswered.append(f"{question.after} ({question.line})")
 
-    def withdraw(self, line: Line) -> None:
+    def withdraw(self, line: ReconnectingSession) -> None:
         """Expect no more answers on a line that we hang up."""
         self._open = {answer: asked for answer, asked in self._open.items() if asked.line != line.name}
         self._hung_up = [(asked, when) for asked, when in self._hung_up if asked.line != line.name]

@@ -15,9 +15,9 @@ from typing import Final, Protocol
 from penstock._controllers.held import Ledger
 from penstock._controllers.tcp.activity import activity
 from penstock._controllers.tcp.answers import Answers
-from penstock._controllers.tcp.line import Line
 from penstock._controllers.tcp.log_lines import FollowedFile
 from penstock._controllers.tcp.process import GRACE_S, ControllerProcess, Program
+from penstock._controllers.tcp.reconnecting_session import ReconnectingSession
 from penstock._controllers.tcp.session import Patience
 from penstock._controllers.tcp.tls import Tls
 from penstock.openflow.messages import OpenFlowMessage
@@ -42,13 +42,13 @@ class Remote:
 class Observer(Protocol):
     """Who is told what happens outside."""
 
-    def came_up(self, line: Line) -> None:
+    def came_up(self, line: ReconnectingSession) -> None:
         """A line is connected."""
 
-    def heard(self, line: Line, message: OpenFlowMessage) -> None:
+    def heard(self, line: ReconnectingSession, message: OpenFlowMessage) -> None:
         """A controller said something to a switch."""
 
-    def went_down(self, line: Line) -> None:
+    def went_down(self, line: ReconnectingSession) -> None:
         """A line is no longer connected, and not by our doing."""
 
     def printed(self, controller: str, text: str) -> None:
@@ -77,7 +77,7 @@ class Outside:
     ) -> None:
         self.answers = Answers(answer_s)
         self.processes: dict[str, ControllerProcess] = {}
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[str, ReconnectingSession] = {}
         self._observer = observer
         self._ledgers: dict[str, Ledger] = {}
         self._files: list[tuple[str, FollowedFile]] = []
@@ -89,7 +89,7 @@ class Outside:
             self.processes[program.name] = self._process(program, folder)
             self._files += [(program.name, FollowedFile(path)) for path in remote.log_files]
             for switch in switches:
-                line = Line(
+                line = ReconnectingSession(
                     switch,
                     program.name,
                     version,
@@ -128,7 +128,9 @@ class Outside:
             for text in file.news():
                 self._observer.printed(controller, text)
 
-    def lines_of(self, *, switch: str | None = None, controller: str | None = None) -> list[Line]:
+    def lines_of(
+        self, *, switch: str | None = None, controller: str | None = None
+    ) -> list[ReconnectingSession]:
         """Return the lines of a switch or a controller."""
         return [
             line
@@ -136,22 +138,22 @@ class Outside:
             if switch in (None, line.switch) and controller in (None, line.controller)
         ]
 
-    def drop(self, lines: Iterable[Line]) -> None:
+    def drop(self, lines: Iterable[ReconnectingSession]) -> None:
         """Hang up, and expect no more answers there."""
         for line in lines:
             self.answers.withdraw(line)
             line.drop()
 
-    def send(self, line: Line, message: OpenFlowMessage) -> None:
+    def send(self, line: ReconnectingSession, message: OpenFlowMessage) -> None:
         """Send what a switch says, if the line is connected."""
         if line.session is not None:
             self._ledgers[line.controller].hand_over(line.switch, message)
             line.session.send(message)
 
-    def _heard(self, line: Line, message: OpenFlowMessage) -> None:
+    def _heard(self, line: ReconnectingSession, message: OpenFlowMessage) -> None:
         self._observer.heard(line, self._ledgers[line.controller].take_back(line.switch, message))
 
-    def _refused(self, line: Line, text: str) -> None:
+    def _refused(self, line: ReconnectingSession, text: str) -> None:
         self._observer.logged(line.controller, f"{line.name}: {text}")
 
     def _ours(self) -> list[int]:

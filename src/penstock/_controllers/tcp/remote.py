@@ -2,7 +2,7 @@
 
 The model knows of it no more than that it has a session with each switch.  What is delivered to it goes
 out on a socket, and what comes in from there is put on its channels from outside (`World.inject`); see
-`penstock._fuzz.live`.  So its state says nothing.
+`penstock._fuzz.live_harness`.  So its state says nothing.
 """
 
 from __future__ import annotations

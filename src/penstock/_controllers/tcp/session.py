@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.errors import PenstockError
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import EchoReply, EchoRequest, Error, Hello, OpenFlowMessage
-from penstock.openflow.refusals import Refused
 from penstock.openflow.wire import decode, encode
 from penstock.openflow.wire.framing import HEADER, Framer
 from penstock.openflow.wire.hello import HELLO_TYPE
@@ -225,7 +225,7 @@ class ControlSession(asyncio.Protocol):
                     self._take(message)
             if self._framer.broken is not None:
                 raise self._framer.broken
-        except Refused as refused:
+        except OpenFlowError as refused:
             self.close(f"sent bytes that are no messages ({str(refused).rstrip('.')})")
 
     # Messages.
@@ -233,7 +233,7 @@ class ControlSession(asyncio.Protocol):
     def _take(self, data: bytes) -> None:
         try:
             message = decode(data, self.version, at_switch=True)
-        except Refused as refused:
+        except OpenFlowError as refused:
             self._refuse(data, refused)
             return
         match message:
@@ -251,7 +251,7 @@ class ControlSession(asyncio.Protocol):
             self._sent.keep(data)
             self._on_message(message)
 
-    def _refuse(self, data: bytes, refused: Refused) -> None:
+    def _refuse(self, data: bytes, refused: OpenFlowError) -> None:
         """Answer what cannot be read, unless it is an error itself."""
         self._on_refused(str(refused))
         if data[1] != ERROR_TYPE:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.guide import Guide, Pick
 from penstock._properties.base import Property
@@ -33,7 +33,7 @@ class Narrowing(Strategy):
         """Return what must be remembered of a run to pick, as the state of a property never broken."""
         return None
 
-    def pick(self, cells: Cells) -> Pick:
+    def pick(self, cells: CompiledNetwork) -> Pick:
         """Return how to pick in the states of a compiled network."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from penstock._base.users_code import explained
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.interning import MASK, WIDTH
 from penstock._explore.strategies.base import Narrowing
 from penstock._explore.strategies.guide import Pick
@@ -65,7 +65,7 @@ class FlowIndependence(Narrowing):
             "flows do affect each other may have been missed."
         )
 
-    def pick(self, cells: Cells) -> Pick:
+    def pick(self, cells: CompiledNetwork) -> Pick:
         """Pick whatever does not begin a second flow."""
         flows = _Flows(cells, self.is_same_flow)
 
@@ -90,7 +90,7 @@ class FlowIndependence(Narrowing):
 class _Flows:
     """Which flows are where: each found once per value of a cell."""
 
-    def __init__(self, cells: Cells, is_same_flow: SameFlow) -> None:
+    def __init__(self, cells: CompiledNetwork, is_same_flow: SameFlow) -> None:
         self._cells = cells
         self._is_same_flow = is_same_flow
         self._first: list[Ethernet] = []

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.expand import EVERY
 from penstock._explore.strategies.kinds import Options, options_in
 from penstock._explore.tables import taken
@@ -46,7 +46,7 @@ def together(picks: Sequence[Pick]) -> Pick:
 class Guide:
     """Which transitions a search takes in a state; it also notes whether any were ever left out."""
 
-    def __init__(self, cells: Cells, picks: Sequence[Pick] = ()) -> None:
+    def __init__(self, cells: CompiledNetwork, picks: Sequence[Pick] = ()) -> None:
         self.options = options_in(cells)
         self._violated = cells.violated
         self._pick = together(picks)
@@ -61,12 +61,14 @@ class Guide:
             self.narrowed = True
         return options, picked
 
-    def plain(self, state: int) -> tuple[list[int], bool]:
+    def expand_all(self, state: int) -> tuple[list[int], bool]:
         """Return the successors of a state, and whether only the fabric can move in it."""
         options, picked = self.picked(state)
         return [taken(state, entry[1], entry[2]) for entry in options.within(picked)], options.at_rest
 
-    def wary(self, state: int, asleep: int, wanted: int) -> tuple[list[tuple[int, int]], bool]:
+    def expand_with_sleep_sets(
+        self, state: int, asleep: int, wanted: int
+    ) -> tuple[list[tuple[int, int]], bool]:
         """Return the successors that no sleep set makes superfluous, each with its own sleep set."""
         options, picked = self.picked(state)
         entries = options.within(picked)

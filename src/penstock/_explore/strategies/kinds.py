@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.interning import MASK
 from penstock._explore.tables import Entry
 from penstock._world.network import Network
@@ -121,10 +121,10 @@ class Options(NamedTuple):
         return [entry for place, entry in enumerate(self.entries) if options >> place & 1]
 
 
-def options_in(cells: Cells) -> Callable[[int], Options]:
+def options_in(cells: CompiledNetwork) -> Callable[[int], Options]:
     """Return the function from a state to what can happen in it."""
     tables, known = cells.tables, roles(cells.network)
-    owners = [*cells.names, *(cells.names[looker.cell] for looker in cells.lookers.values())]
+    owners = [*cells.names, *(cells.names[reader.cell] for reader in cells.readers.values())]
     """The component that each group of transitions belongs to."""
     sorted_out: dict[int, tuple[tuple[Entry, ...], list[tuple[TransitionKind, int]]]] = {}
     """By the identity of a table's row, the row itself and its sets of each kind."""

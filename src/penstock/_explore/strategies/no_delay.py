@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.strategies.base import Narrowing
 from penstock._explore.strategies.guide import Pick
 from penstock._explore.strategies.kinds import CONTROL, Options, TransitionKind
@@ -31,7 +31,7 @@ class NoDelay(Narrowing):
             "or between several reports, may have been missed."
         )
 
-    def pick(self, _cells: Cells) -> Pick:
+    def pick(self, _cells: CompiledNetwork) -> Pick:
         """Pick control messages where there are any."""
         return _in_lock_step
 

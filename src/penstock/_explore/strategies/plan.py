@@ -20,7 +20,7 @@ from penstock._base.loading import load_object
 from penstock._base.suggesting import hint
 from penstock._base.tables import fitted
 from penstock._base.users_code import run_users
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Outcome
 from penstock._explore.strategies.base import Narrowing, Ordering, Strategy
 from penstock._explore.strategies.delay_bounded import DelayBounded
@@ -75,11 +75,11 @@ class Plan:
         return self.ordering is None or self.ordering.remembers
 
     def watchers(self) -> tuple[Property, ...]:
-        """Return what the strategies must remember of a run, for `Cells` to keep."""
+        """Return what the strategies must remember of a run, for `CompiledNetwork` to keep."""
         found = (each.watcher() for each in self.narrowing)
         return tuple(watcher for watcher in found if watcher is not None)
 
-    def guide(self, cells: Cells) -> Guide:
+    def guide(self, cells: CompiledNetwork) -> Guide:
         """Return what the strategies take in the states of a compiled network."""
         return Guide(cells, [_guarded(each, cells) for each in self.narrowing])
 
@@ -102,7 +102,7 @@ class Plan:
             outcome.stopped_by = Bound(f"the limits of {' and '.join(limiting)}", Why.NARROWED)
 
 
-def _guarded(strategy: Narrowing, cells: Cells) -> Pick:
+def _guarded(strategy: Narrowing, cells: CompiledNetwork) -> Pick:
     """Return how a strategy picks; of a user's own, what it raises is said in one sentence."""
     if type(strategy).__module__.startswith("penstock."):
         return strategy.pick(cells)

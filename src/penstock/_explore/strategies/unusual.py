@@ -18,7 +18,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.strategies.base import Narrowing
 from penstock._explore.strategies.guide import Pick
 from penstock._explore.strategies.kinds import CONTROL, Options, Roles, TransitionKind, roles
@@ -45,7 +45,7 @@ class Unusual(Narrowing):
         """Remember in which order the controllers' messages under way were sent."""
         return OrderOfSending()
 
-    def pick(self, cells: Cells) -> Pick:
+    def pick(self, cells: CompiledNetwork) -> Pick:
         """Pick frames before control messages, and of several orders those at the ends."""
         place = next(
             index for index, watcher in enumerate(cells.properties) if isinstance(watcher, OrderOfSending)

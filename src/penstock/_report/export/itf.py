@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from penstock._base.version import VERSION
-from penstock._minimize.script import is_fuzzed
+from penstock._minimize.recording import is_fuzzed
 from penstock._report.export.violations import source_of
 from penstock._report.states import IN_FLIGHT
 from penstock._report.unfolding import Unfolded, unfold

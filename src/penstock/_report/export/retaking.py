@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from penstock._engine.building import build
-from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._rootcause.recording import recording_again, recording_of
 from penstock._rootcause.rewinding import Rewind
 from penstock._trace.consent import Consent, runnable

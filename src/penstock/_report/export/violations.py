@@ -14,13 +14,13 @@ from typing import Final
 from penstock._engine.conclusion import Conclusion, read_conclusion
 from penstock._engine.coverage import read_coverage
 from penstock._explain.of_trace import finding_cause
-from penstock._minimize.script import is_fuzzed, trace_file
+from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._minimize.writing import FOLDER
 from penstock._report.gathering import SUMMARY, read_summary
 from penstock._report.run_story import Choice, tell_run
 from penstock._story.explanation import Explanation
 from penstock._story.story import ending
-from penstock._trace.past import what_led_to
+from penstock._trace.causal_slice import what_led_to
 from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
 
 _MOST_LED_TO: Final = 100

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.interning import MASK, WIDTH
 from penstock._explore.tables import taken
 from penstock._properties.base import Property
@@ -54,10 +54,10 @@ class NetworkRuns:
     def __init__(
         self, network: Network, events: Iterable[str] = (), start: GlobalState | None = None
     ) -> None:
-        self.cells = Cells(network, [_Ears(events)], start)
+        self.cells = CompiledNetwork(network, [_Ears(events)], start)
         self._heard = MASK << self.cells.watching.shift
         names = self.cells.names
-        self._actors = [*names, *(names[looker.cell] for looker in self.cells.lookers.values())]
+        self._actors = [*names, *(names[reader.cell] for reader in self.cells.readers.values())]
 
     @property
     def actors(self) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from penstock._base.suggesting import hint
 from penstock._base.tables import fitted
-from penstock._world.hosts.curious import CuriousHost
 from penstock._world.hosts.host import GIVEN, Host
 from penstock._world.hosts.ping import Ping
+from penstock._world.hosts.symbolic_host import SymbolicHost
 from penstock._world.hosts.tcp import TcpClient, TcpServer
 from penstock._world.hosts.traffic import Client, Server
 from penstock.errors import PenstockError
@@ -25,7 +25,7 @@ KINDS: Final[Mapping[str, type[Host]]] = {
     "server": Server,
     "tcp-client": TcpClient,
     "tcp-server": TcpServer,
-    "curious": CuriousHost,
+    "curious": SymbolicHost,
 }
 
 

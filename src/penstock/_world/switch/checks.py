@@ -42,6 +42,7 @@ from penstock.openflow.actions import (
     UseMeter,
     WriteActions,
 )
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.fields import (
     BY_NAME,
     ETH_ARP,
@@ -54,7 +55,6 @@ from penstock.openflow.fields import (
 )
 from penstock.openflow.match import Match, value_text
 from penstock.openflow.messages import MAX_METER, V10, PortNo
-from penstock.openflow.refusals import Refusal, Refused
 
 UNSUPPORTED_FIELDS: Final = frozenset({"in_phy_port", "pbb_isid", "ipv6_exthdr"})
 _MPLS_TYPES: Final = (ETH_MPLS, ETH_MPLS_MULTICAST)
@@ -71,11 +71,11 @@ def check_match(match: Match, version: int) -> None:
     for term in match.terms:
         field = BY_NAME[term.field]
         if field.name in UNSUPPORTED_FIELDS:
-            raise Refused(Refusal.MATCH_BAD_FIELD, f"{field.name} cannot be matched on")
+            raise OpenFlowError(ErrorCode.MATCH_BAD_FIELD, f"{field.name} cannot be matched on")
         if version != V10 and (term.value > field.full or term.mask > field.full):
-            raise Refused(Refusal.MATCH_BAD_VALUE, f"{term.value:#x} is too large for {field.name}")
+            raise OpenFlowError(ErrorCode.MATCH_BAD_VALUE, f"{term.value:#x} is too large for {field.name}")
         if version != V10 and (lacking := _lacking(field, match)):
-            raise Refused(Refusal.MATCH_BAD_PREREQ, f"{field.name} needs {lacking} in the match")
+            raise OpenFlowError(ErrorCode.MATCH_BAD_PREREQ, f"{field.name} needs {lacking} in the match")
 
 
 def _lacking(field: Field, match: Match) -> str:
@@ -100,10 +100,10 @@ def _suffices(value: int, values: tuple[int, ...]) -> bool:
 def check_forms(instructions: tuple[Instruction, ...]) -> None:
     """Refuse instructions that are wrong in themselves."""
     if len({type(instruction) for instruction in instructions}) < len(instructions):
-        raise Refused(Refusal.INSTRUCTION_UNSUPPORTED, "an entry has one instruction of each kind")
+        raise OpenFlowError(ErrorCode.INSTRUCTION_UNSUPPORTED, "an entry has one instruction of each kind")
     for instruction in instructions:
         if isinstance(instruction, ExperimenterInstruction):
-            raise Refused(Refusal.INSTRUCTION_BAD_EXPERIMENTER)
+            raise OpenFlowError(ErrorCode.INSTRUCTION_BAD_EXPERIMENTER)
         if isinstance(instruction, ApplyActions | WriteActions):
             check_action_forms(instruction.actions)
 
@@ -120,10 +120,12 @@ def check_instructions(turn: Turn, instructions: tuple[Instruction, ...], match:
             case GotoTable(goto):
                 reachable = goto < turn.options.tables or turn.options.tables == MOST_TABLES
                 if goto <= table or not reachable:
-                    raise Refused(Refusal.INSTRUCTION_BAD_TABLE_ID, f"no way from table {table} to {goto}")
+                    raise OpenFlowError(
+                        ErrorCode.INSTRUCTION_BAD_TABLE_ID, f"no way from table {table} to {goto}"
+                    )
             case UseMeter(meter):
                 if not 0 < meter <= MAX_METER:
-                    raise Refused(Refusal.METER_INVALID, f"{meter:#x} is no meter's number")
+                    raise OpenFlowError(ErrorCode.METER_INVALID, f"{meter:#x} is no meter's number")
             case _:
                 pass
     consistency.settle()
@@ -135,14 +137,14 @@ def check_references(turn: Turn, instructions: tuple[Instruction, ...]) -> None:
         if isinstance(instruction, ApplyActions | WriteActions):
             check_groups(turn, instruction.actions)
         elif isinstance(instruction, UseMeter) and instruction.meter_id not in turn.state.meters:
-            raise Refused(Refusal.METER_INVALID, f"there is no meter {instruction.meter_id}")
+            raise OpenFlowError(ErrorCode.METER_INVALID, f"there is no meter {instruction.meter_id}")
 
 
 def check_groups(turn: Turn, actions: tuple[Action, ...]) -> None:
     """Refuse actions that name a group which does not exist."""
     for action in actions:
         if isinstance(action, Group) and action.group_id not in turn.state.groups:
-            raise Refused(Refusal.ACTION_BAD_OUT_GROUP, f"there is no group {action.group_id}")
+            raise OpenFlowError(ErrorCode.ACTION_BAD_OUT_GROUP, f"there is no group {action.group_id}")
 
 
 def check_actions(turn: Turn, actions: tuple[Action, ...], match: Match) -> None:
@@ -156,31 +158,33 @@ def check_actions(turn: Turn, actions: tuple[Action, ...], match: Match) -> None
 def check_action_forms(actions: tuple[Action, ...]) -> None:
     """Refuse actions that are wrong in themselves, whatever the packet, or more than fit into a message."""
     if len(actions) > MOST_ACTIONS:
-        raise Refused(Refusal.ACTION_TOO_MANY, f"a list has at most {MOST_ACTIONS} actions")
+        raise OpenFlowError(ErrorCode.ACTION_TOO_MANY, f"a list has at most {MOST_ACTIONS} actions")
     for action in actions:
         match action:
             case ExperimenterAction(vendor, _):
-                raise Refused(Refusal.ACTION_BAD_VENDOR, f"vendor {vendor:#x} is unknown")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_VENDOR, f"vendor {vendor:#x} is unknown")
             case PushPbb() | PopPbb() | CopyTtlIn() | CopyTtlOut():
-                raise Refused(Refusal.ACTION_BAD_TYPE, f"{action} is not supported")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_TYPE, f"{action} is not supported")
             case PushVlan(ethertype) if ethertype not in VLAN_TYPES:
-                raise Refused(Refusal.ACTION_BAD_ARGUMENT, f"{ethertype:#06x} is no VLAN's type")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_ARGUMENT, f"{ethertype:#06x} is no VLAN's type")
             case PushMpls(ethertype) if ethertype not in _MPLS_TYPES:
-                raise Refused(Refusal.ACTION_BAD_ARGUMENT, f"{ethertype:#06x} is no MPLS type")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_ARGUMENT, f"{ethertype:#06x} is no MPLS type")
             case SetVlanVid(vid) if vid > 0xFFF:
-                raise Refused(Refusal.ACTION_BAD_ARGUMENT, f"{vid} is no VLAN id")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_ARGUMENT, f"{vid} is no VLAN id")
             case SetVlanPcp(pcp) if pcp > 7:
-                raise Refused(Refusal.ACTION_BAD_ARGUMENT, f"{pcp} is no VLAN priority")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_ARGUMENT, f"{pcp} is no VLAN priority")
             case SetField(name, value):
                 absent = name == "vlan_vid" and not value & VID_PRESENT
                 if name in UNSUPPORTED_FIELDS:
-                    raise Refused(Refusal.ACTION_BAD_SET_TYPE, f"{name} is not supported")
+                    raise OpenFlowError(ErrorCode.ACTION_BAD_SET_TYPE, f"{name} is not supported")
                 if name not in WRITABLE or value > BY_NAME[name].full or absent:
-                    raise Refused(Refusal.ACTION_BAD_SET_ARGUMENT, f"{name} cannot be set to {value:#x}")
+                    raise OpenFlowError(
+                        ErrorCode.ACTION_BAD_SET_ARGUMENT, f"{name} cannot be set to {value:#x}"
+                    )
             case Output(port, _) if port >= _LAST_PHYSICAL and port not in _RESERVED:
-                raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
             case Enqueue(port, _) if port >= _LAST_PHYSICAL and port not in _QUEUED:
-                raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
+                raise OpenFlowError(ErrorCode.ACTION_BAD_OUT_PORT, f"{action} goes nowhere")
             case _:
                 pass
 
@@ -207,7 +211,9 @@ class _Consistency:
     def settle(self) -> None:
         """Refuse the actions checked so far if one does not fit."""
         if self._unfit is not None:
-            raise Refused(Refusal.ACTION_MATCH_INCONSISTENT, f"{self._unfit} does not fit what is matched")
+            raise OpenFlowError(
+                ErrorCode.ACTION_MATCH_INCONSISTENT, f"{self._unfit} does not fit what is matched"
+            )
 
     def check(self, actions: tuple[Action, ...]) -> None:
         """Refuse an action that cannot act on the packets in question."""
@@ -215,12 +221,14 @@ class _Consistency:
             match action:
                 case SetField(name, _):
                     if not self._has(name):
-                        raise Refused(Refusal.ACTION_MATCH_INCONSISTENT, f"{action} does not fit the match")
+                        raise OpenFlowError(
+                            ErrorCode.ACTION_MATCH_INCONSISTENT, f"{action} does not fit the match"
+                        )
                 case SetVlanVid() | SetVlanPcp():
                     self.tags = max(self.tags, 1)
                 case PushVlan():
                     if self.tags >= _MOST_TAGS:
-                        raise Refused(Refusal.ACTION_BAD_TAG, "a packet has at most two tags")
+                        raise OpenFlowError(ErrorCode.ACTION_BAD_TAG, "a packet has at most two tags")
                     self.tags += 1
                 case PopVlan():
                     self._require(self.tags > 0, action)

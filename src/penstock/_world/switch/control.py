@@ -13,6 +13,7 @@ from penstock._world.switch.group_mods import apply_group_mod, apply_meter_mod
 from penstock._world.switch.headers import read
 from penstock._world.switch.state import OWN_TABLE, Buffered, Session
 from penstock._world.switch.turn import Turn
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
     ALL_TABLES,
@@ -48,7 +49,6 @@ from penstock.openflow.messages import (
     SetConfig,
     TableMod,
 )
-from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.stats import StatsReply, StatsRequest, TableFeaturesRequest
 from penstock.openflow.wire.quoting import quotation
 
@@ -78,11 +78,11 @@ def handle(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
     """Carry out one message, answering it where an answer is due; a refusal is an answer too."""
     try:
         _dispatch(turn, controller, message)
-    except Refused as refused:
+    except OpenFlowError as refused:
         refuse(turn, controller, refused, message)
 
 
-def refuse(turn: Turn, controller: str, refused: Refused, message: OpenFlowMessage) -> None:
+def refuse(turn: Turn, controller: str, refused: OpenFlowError, message: OpenFlowMessage) -> None:
     """Answer a message with an error that quotes it (specification 1.3 §7.4.4)."""
     kind, code = refused.refusal.code(turn.version)
     reason = (refused.reason,) if refused.reason else ()
@@ -93,7 +93,7 @@ def refuse(turn: Turn, controller: str, refused: Refused, message: OpenFlowMessa
 def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
     session = turn.state.sessions[controller]
     if session.role == Role.SLAVE and isinstance(message, _CHANGES):
-        raise Refused(Refusal.IS_SLAVE, "a slave may not change anything")
+        raise OpenFlowError(ErrorCode.IS_SLAVE, "a slave may not change anything")
     xid = message.xid
     match message:
         case FlowMod():
@@ -108,7 +108,7 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
             turn.reply(controller, replace(reports.features(turn), xid=xid))
         case StatsRequest(body=body):
             if session.role == Role.SLAVE and isinstance(body, TableFeaturesRequest) and body.tables:
-                raise Refused(Refusal.IS_SLAVE, "a slave may not change anything")
+                raise OpenFlowError(ErrorCode.IS_SLAVE, "a slave may not change anything")
             *parts, last = reports.in_parts(reports.answer(turn, body), turn.version)
             for part in parts:
                 turn.reply(controller, StatsReply(part, more=True, xid=xid))
@@ -126,9 +126,9 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
             _port_mod(turn, controller, message)
         case TableMod(table_id=table_id):
             if table_id == OWN_TABLE:
-                raise Refused(Refusal.TABLE_EPERM, "the last table is the switch's own")
+                raise OpenFlowError(ErrorCode.TABLE_EPERM, "the last table is the switch's own")
             if table_id != ALL_TABLES and table_id >= turn.options.tables:
-                raise Refused(Refusal.TABLE_BAD_TABLE, f"there is no table {table_id}")
+                raise OpenFlowError(ErrorCode.TABLE_BAD_TABLE, f"there is no table {table_id}")
         case RoleRequest():
             _role(turn, controller, message)
         case GetAsyncRequest():
@@ -148,13 +148,13 @@ def _dispatch(turn: Turn, controller: str, message: OpenFlowMessage) -> None:
         case QueueGetConfigRequest():
             _queue_config(turn, controller, message)
         case Experimenter(experimenter=vendor):
-            raise Refused(Refusal.BAD_VENDOR, f"vendor {vendor:#x} is unknown")
+            raise OpenFlowError(ErrorCode.BAD_VENDOR, f"vendor {vendor:#x} is unknown")
         case Hello():
             _hello(turn, controller, session, message)
         case Error() | EchoReply():
             pass
         case _:
-            raise Refused(Refusal.BAD_TYPE, f"a switch is not sent {type(message).__name__}")
+            raise OpenFlowError(ErrorCode.BAD_TYPE, f"a switch is not sent {type(message).__name__}")
 
 
 def _known(masks: Masks, reasons: int) -> Masks:
@@ -168,8 +168,8 @@ def _set_session(turn: Turn, controller: str, session: Session) -> None:
 def _hello(turn: Turn, controller: str, session: Session, message: Hello) -> None:
     """Agree on the version, or give the session up."""
     if not message.offers(turn.version):
-        turn.note("refused", Refusal.HELLO_INCOMPATIBLE.title, type(message).__name__)
-        kind, code = Refusal.HELLO_INCOMPATIBLE.code(turn.version)
+        turn.note("refused", ErrorCode.HELLO_INCOMPATIBLE.title, type(message).__name__)
+        kind, code = ErrorCode.HELLO_INCOMPATIBLE.code(turn.version)
         # The one error whose data is a text (1.3 §7.4.4).
         told = f"We support version {turn.version:#04x}, you do not."
         turn.reply(controller, Error(kind, code, told.encode(), xid=message.xid))
@@ -187,17 +187,17 @@ def _flow_mod(turn: Turn, message: FlowMod) -> None:
 def _buffered(turn: Turn, number: int) -> Buffered:
     kept = turn.state.buffers.get(number)
     if kept is None:
-        raise Refused(Refusal.BUFFER_UNKNOWN, f"there is no packet in buffer {number:#x}")
+        raise OpenFlowError(ErrorCode.BUFFER_UNKNOWN, f"there is no packet in buffer {number:#x}")
     return kept
 
 
 def _packet_out(turn: Turn, message: PacketOut) -> None:
     in_port = message.in_port
     if _LAST_PHYSICAL <= in_port < PortNo.MAX:
-        raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{in_port:#x} is no port's number")
+        raise OpenFlowError(ErrorCode.ACTION_BAD_OUT_PORT, f"{in_port:#x} is no port's number")
     check_action_forms(message.actions)
     if in_port >= _LAST_PHYSICAL and in_port not in (PortNo.LOCAL, PortNo.ANY, PortNo.CONTROLLER):
-        raise Refused(Refusal.BAD_PORT, f"{in_port:#x} is no port a packet comes in by")
+        raise OpenFlowError(ErrorCode.BAD_PORT, f"{in_port:#x} is no port a packet comes in by")
     if message.buffer_id != NO_BUFFER:
         frame = _buffered(turn, message.buffer_id).frame
     else:
@@ -219,7 +219,7 @@ def _match_of(frame: bytes) -> Match:
 def _set_config(turn: Turn, controller: str, session: Session, message: SetConfig) -> None:
     known = _FRAGMENT_MODES | _INVALID_TTL if turn.version == V10 else _FRAGMENT_MODES
     if message.flags & ~known:
-        raise Refused(Refusal.CONFIG_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
+        raise OpenFlowError(ErrorCode.CONFIG_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
     fragments = message.flags & _FRAGMENT_MODES
     if fragments != _REASSEMBLE and session.role != Role.SLAVE:
         turn.change(fragments=fragments)
@@ -231,9 +231,9 @@ def _set_config(turn: Turn, controller: str, session: Session, message: SetConfi
 
 def _port_mod(turn: Turn, controller: str, message: PortMod) -> None:
     if message.port_no not in turn.state.ports:
-        raise Refused(Refusal.PORT_BAD_PORT, f"there is no port {message.port_no}")
+        raise OpenFlowError(ErrorCode.PORT_BAD_PORT, f"there is no port {message.port_no}")
     if turn.describe_port(message.port_no).hw_addr != message.hw_addr:
-        raise Refused(Refusal.PORT_BAD_HW_ADDR, "the address is not the port's")
+        raise OpenFlowError(ErrorCode.PORT_BAD_HW_ADDR, "the address is not the port's")
     known = _CONFIGURABLE.get(turn.version, _CONFIGURABLE_13)
     mask = message.mask & known
     status = turn.port_status(message.port_no)
@@ -246,7 +246,7 @@ def _queue_config(turn: Turn, controller: str, message: QueueGetConfigRequest) -
     port = message.port
     every = port == PortNo.ANY and turn.version != V10
     if not every and (port == PortNo.LOCAL or port not in turn.state.ports):
-        raise Refused(Refusal.QUEUE_BAD_PORT, f"there is no port {port}")
+        raise OpenFlowError(ErrorCode.QUEUE_BAD_PORT, f"there is no port {port}")
     turn.reply(controller, QueueGetConfigReply(port, (), xid=message.xid))
 
 
@@ -254,11 +254,11 @@ def _role(turn: Turn, controller: str, message: RoleRequest) -> None:
     """Give a controller its standing; a master makes the last one a slave (§6.3.4)."""
     sessions = turn.state.sessions
     if message.role not in tuple(Role):
-        raise Refused(Refusal.ROLE_BAD_ROLE, f"there is no role {message.role}")
+        raise OpenFlowError(ErrorCode.ROLE_BAD_ROLE, f"there is no role {message.role}")
     if message.role in (Role.MASTER, Role.SLAVE):
         last = turn.state.generation
         if last is not None and (message.generation_id - last) % (1 << 64) >= 1 << 63:
-            raise Refused(Refusal.ROLE_STALE, "a newer generation has spoken")
+            raise OpenFlowError(ErrorCode.ROLE_STALE, "a newer generation has spoken")
         turn.change(generation=message.generation_id)
     if message.role == Role.MASTER:
         for name, session in sessions.items():

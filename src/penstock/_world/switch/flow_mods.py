@@ -23,6 +23,7 @@ from penstock.openflow.actions import (
     WriteActions,
     WriteMetadata,
 )
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.messages import (
     ALL_TABLES,
     ANY_GROUP,
@@ -34,7 +35,6 @@ from penstock.openflow.messages import (
     FlowRemovedReason,
     PortNo,
 )
-from penstock.openflow.refusals import Refusal, Refused
 
 _KNOWN_FLAGS = {V10: 0b111}
 _EVERY_BIT = 0xFFFFFFFFFFFFFFFF
@@ -76,22 +76,24 @@ def apply(turn: Turn, message: FlowMod) -> None:
 def _check(turn: Turn, message: FlowMod) -> None:
     check_match(message.match, turn.version)
     if turn.version != V10 and message.table_id == ALL_TABLES and message.command not in _DELETES:
-        raise Refused(Refusal.FLOW_BAD_TABLE_ID, "only a delete may name all tables")
+        raise OpenFlowError(ErrorCode.FLOW_BAD_TABLE_ID, "only a delete may name all tables")
     if _LAST_PHYSICAL <= message.out_port < PortNo.MAX:
-        raise Refused(Refusal.ACTION_BAD_OUT_PORT, f"{message.out_port:#x} is no port's number")
+        raise OpenFlowError(ErrorCode.ACTION_BAD_OUT_PORT, f"{message.out_port:#x} is no port's number")
     if message.command not in _COMMANDS:
-        raise Refused(Refusal.FLOW_BAD_COMMAND, f"there is no flow-mod command {message.command}")
+        raise OpenFlowError(ErrorCode.FLOW_BAD_COMMAND, f"there is no flow-mod command {message.command}")
     check_forms(message.instructions)
     if message.flags & ~_KNOWN_FLAGS.get(turn.version, 0b11111):
-        raise Refused(Refusal.FLOW_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
+        raise OpenFlowError(ErrorCode.FLOW_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
     if turn.version == V10 and message.flags & FlowFlag.EMERG:
         timed = message.idle_timeout or message.hard_timeout
-        raise Refused(Refusal.FLOW_BAD_TIMEOUT if timed else Refusal.FLOW_TABLE_FULL, "no emergency table")
+        raise OpenFlowError(
+            ErrorCode.FLOW_BAD_TIMEOUT if timed else ErrorCode.FLOW_TABLE_FULL, "no emergency table"
+        )
     check_instructions(turn, message.instructions, message.match, _first_table(turn, message))
     _check_table(turn, message)
     unknown = message.buffer_id not in (NO_BUFFER, *turn.state.buffers)
     if unknown and message.command not in _DELETES:
-        raise Refused(Refusal.BUFFER_UNKNOWN, f"there is no packet in buffer {message.buffer_id:#x}")
+        raise OpenFlowError(ErrorCode.BUFFER_UNKNOWN, f"there is no packet in buffer {message.buffer_id:#x}")
 
 
 def _check_table(turn: Turn, message: FlowMod) -> None:
@@ -100,9 +102,9 @@ def _check_table(turn: Turn, message: FlowMod) -> None:
             FlowCommand.DELETE, table_id=OWN_TABLE, priority=message.priority, xid=message.xid
         )
         if message.command not in _DELETES or everything:
-            raise Refused(Refusal.EPERM, "the last table is the switch's own")
+            raise OpenFlowError(ErrorCode.EPERM, "the last table is the switch's own")
     elif message.table_id != ALL_TABLES and message.table_id >= turn.options.tables:
-        raise Refused(Refusal.BAD_TABLE_ID, f"there is no table {message.table_id}")
+        raise OpenFlowError(ErrorCode.BAD_TABLE_ID, f"there is no table {message.table_id}")
 
 
 def _in_order(instructions: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
@@ -151,10 +153,10 @@ def _add(turn: Turn, message: FlowMod) -> None:
     old = table.find(message.priority, message.match)
     if old is None:
         if message.flags & _CHECK_OVERLAP and table.overlapping(message.priority, message.match):
-            raise Refused(Refusal.FLOW_OVERLAP, "another entry of this priority overlaps")
+            raise OpenFlowError(ErrorCode.FLOW_OVERLAP, "another entry of this priority overlaps")
         size = turn.table_size
         if len(table) >= size:
-            raise Refused(Refusal.FLOW_TABLE_FULL, f"table {number} holds {size} entries")
+            raise OpenFlowError(ErrorCode.FLOW_TABLE_FULL, f"table {number} holds {size} entries")
     entry = FlowEntry(
         priority=message.priority,
         match=message.match,

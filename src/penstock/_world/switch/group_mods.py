@@ -14,6 +14,7 @@ from penstock._world.switch.flow_mods import remove_users_of_group, remove_users
 from penstock._world.switch.meters import KBPS, PKTPS, BandType
 from penstock._world.switch.state import GroupEntry, MeterEntry
 from penstock._world.switch.turn import Turn
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.messages import (
     ALL_GROUPS,
     ALL_METERS,
@@ -28,7 +29,6 @@ from penstock.openflow.messages import (
     MeterMod,
     PortNo,
 )
-from penstock.openflow.refusals import Refusal, Refused
 
 _BAND_TYPES = frozenset(BandType)
 _METER_FLAGS = 0b1111
@@ -51,33 +51,33 @@ def _check_group(message: GroupMod) -> None:
         check_action_forms(bucket.actions)
     deleting = message.command == GroupCommand.DELETE
     if deleting and message.buckets:
-        raise Refused(Refusal.GROUP_INVALID, "a delete has no buckets")
+        raise OpenFlowError(ErrorCode.GROUP_INVALID, "a delete has no buckets")
     if message.type not in tuple(GroupType):
-        raise Refused(Refusal.GROUP_BAD_TYPE, f"there is no group type {message.type}")
+        raise OpenFlowError(ErrorCode.GROUP_BAD_TYPE, f"there is no group type {message.type}")
     if message.type == GroupType.INDIRECT and not deleting and len(message.buckets) != 1:
-        raise Refused(Refusal.GROUP_INVALID, "an indirect group has one bucket")
+        raise OpenFlowError(ErrorCode.GROUP_INVALID, "an indirect group has one bucket")
     if message.command not in tuple(GroupCommand):
-        raise Refused(Refusal.GROUP_BAD_COMMAND, f"there is no group-mod command {message.command}")
+        raise OpenFlowError(ErrorCode.GROUP_BAD_COMMAND, f"there is no group-mod command {message.command}")
     for bucket in message.buckets:
         _check_bucket(message.type, bucket)
 
 
 def _check_bucket(kind: int, bucket: Bucket) -> None:
     if bucket.weight and kind != GroupType.SELECT:
-        raise Refused(Refusal.GROUP_INVALID, "only a select group's buckets have weights")
+        raise OpenFlowError(ErrorCode.GROUP_INVALID, "only a select group's buckets have weights")
     watches = bucket.watch_port != PortNo.ANY or bucket.watch_group != ANY_GROUP
     if watches and kind in (GroupType.ALL, GroupType.INDIRECT):
-        raise Refused(Refusal.GROUP_WATCH_UNSUPPORTED, "this type of group watches nothing")
+        raise OpenFlowError(ErrorCode.GROUP_WATCH_UNSUPPORTED, "this type of group watches nothing")
     if not watches and kind == GroupType.FAST_FAILOVER:
-        raise Refused(Refusal.GROUP_INVALID, "a fast-failover bucket must watch a port or group")
+        raise OpenFlowError(ErrorCode.GROUP_INVALID, "a fast-failover bucket must watch a port or group")
 
 
 def _add_group(turn: Turn, message: GroupMod) -> None:
     if message.group_id in turn.state.groups:
-        raise Refused(Refusal.GROUP_EXISTS, f"group {message.group_id} exists")
+        raise OpenFlowError(ErrorCode.GROUP_EXISTS, f"group {message.group_id} exists")
     _check_number(message)
     if len(turn.state.groups) >= turn.options.groups:
-        raise Refused(Refusal.GROUP_OUT_OF_GROUPS, f"the switch holds {turn.options.groups} groups")
+        raise OpenFlowError(ErrorCode.GROUP_OUT_OF_GROUPS, f"the switch holds {turn.options.groups} groups")
     entry = GroupEntry(message.type, message.buckets, turn.state.now)
     turn.change(groups=turn.state.groups.set(message.group_id, entry))
     turn.note("group-added", message.group_id)
@@ -86,7 +86,7 @@ def _add_group(turn: Turn, message: GroupMod) -> None:
 def _modify_group(turn: Turn, message: GroupMod) -> None:
     old = turn.state.groups.get(message.group_id)
     if old is None:
-        raise Refused(Refusal.GROUP_UNKNOWN, f"there is no group {message.group_id}")
+        raise OpenFlowError(ErrorCode.GROUP_UNKNOWN, f"there is no group {message.group_id}")
     _check_number(message)
     entry = GroupEntry(message.type, message.buckets, old.created)
     turn.change(groups=turn.state.groups.set(message.group_id, entry))
@@ -96,7 +96,7 @@ def _modify_group(turn: Turn, message: GroupMod) -> None:
 
 def _check_number(message: GroupMod) -> None:
     if message.group_id > MAX_GROUP:
-        raise Refused(Refusal.GROUP_INVALID, f"{message.group_id:#x} is no group's number")
+        raise OpenFlowError(ErrorCode.GROUP_INVALID, f"{message.group_id:#x} is no group's number")
 
 
 def _delete_groups(turn: Turn, group_id: int) -> None:
@@ -151,30 +151,32 @@ def _empty_meters(turn: Turn, meters: list[int]) -> None:
 
 def _check_meter(turn: Turn, message: MeterMod) -> None:
     if message.command not in tuple(MeterCommand):
-        raise Refused(Refusal.METER_BAD_COMMAND, f"there is no meter-mod command {message.command}")
+        raise OpenFlowError(ErrorCode.METER_BAD_COMMAND, f"there is no meter-mod command {message.command}")
     if message.command == MeterCommand.DELETE:
         return
     if message.flags & KBPS and message.flags & PKTPS:
-        raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets, not both")
+        raise OpenFlowError(ErrorCode.METER_BAD_FLAGS, "a meter counts kilobits or packets, not both")
     kinds = {band.type for band in message.bands}
     if kinds - _BAND_TYPES:
-        raise Refused(Refusal.METER_BAD_BAND, f"there is a band type among {kinds} that does not exist")
+        raise OpenFlowError(
+            ErrorCode.METER_BAD_BAND, f"there is a band type among {kinds} that does not exist"
+        )
     if not 0 < message.meter_id <= MAX_METER:
-        raise Refused(Refusal.METER_INVALID, f"{message.meter_id:#x} is no meter's number")
+        raise OpenFlowError(ErrorCode.METER_INVALID, f"{message.meter_id:#x} is no meter's number")
     if len(message.bands) > MOST_BANDS:
-        raise Refused(Refusal.METER_OUT_OF_BANDS, f"a meter has at most {MOST_BANDS} bands")
+        raise OpenFlowError(ErrorCode.METER_OUT_OF_BANDS, f"a meter has at most {MOST_BANDS} bands")
     exists = message.meter_id in turn.state.meters
     if message.command == MeterCommand.ADD and exists:
-        raise Refused(Refusal.METER_EXISTS, f"meter {message.meter_id} exists")
+        raise OpenFlowError(ErrorCode.METER_EXISTS, f"meter {message.meter_id} exists")
     if message.command == MeterCommand.ADD and len(turn.state.meters) >= MOST_METERS:
-        raise Refused(Refusal.METER_OUT_OF_METERS, f"the switch holds {MOST_METERS} meters")
+        raise OpenFlowError(ErrorCode.METER_OUT_OF_METERS, f"the switch holds {MOST_METERS} meters")
     if message.command == MeterCommand.MODIFY and not exists:
-        raise Refused(Refusal.METER_UNKNOWN_METER, f"there is no meter {message.meter_id}")
+        raise OpenFlowError(ErrorCode.METER_UNKNOWN_METER, f"there is no meter {message.meter_id}")
     if not message.flags & (KBPS | PKTPS):
-        raise Refused(Refusal.METER_BAD_FLAGS, "a meter counts kilobits or packets")
+        raise OpenFlowError(ErrorCode.METER_BAD_FLAGS, "a meter counts kilobits or packets")
     if not message.bands:
-        raise Refused(Refusal.METER_OUT_OF_BANDS, "a meter has at least one band")
+        raise OpenFlowError(ErrorCode.METER_OUT_OF_BANDS, "a meter has at least one band")
     if not all(band.rate for band in message.bands):
-        raise Refused(Refusal.METER_BAD_RATE, "a rate of 0 lets nothing through")
+        raise OpenFlowError(ErrorCode.METER_BAD_RATE, "a rate of 0 lets nothing through")
     if message.flags & ~_METER_FLAGS:
-        raise Refused(Refusal.METER_BAD_FLAGS, f"flags {message.flags:#x} are unknown")
+        raise OpenFlowError(ErrorCode.METER_BAD_FLAGS, f"flags {message.flags:#x} are unknown")

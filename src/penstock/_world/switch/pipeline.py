@@ -55,6 +55,7 @@ from penstock.openflow.actions import (
     WriteActions,
     WriteMetadata,
 )
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.fields import ETH_VLAN
 from penstock.openflow.messages import (
     NO_MAX_LEN,
@@ -65,7 +66,6 @@ from penstock.openflow.messages import (
     PortConfig,
     PortNo,
 )
-from penstock.openflow.refusals import Refusal, Refused
 
 DROP_FRAGMENTS: Final = 1
 MATCH_FRAGMENTS: Final = 3
@@ -235,7 +235,7 @@ def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]
     except _NotForwarded as reason:
         turn.change(**counted)
         turn.note("dropped", frame.tag, in_port, str(reason))
-        raise Refused(Refusal.FLOW_UNKNOWN, str(reason)) from None
+        raise OpenFlowError(ErrorCode.FLOW_UNKNOWN, str(reason)) from None
 
 
 def resend(turn: Turn, kept: Buffered) -> None:

@@ -14,6 +14,7 @@ from penstock._world.switch.rewriting import WRITABLE
 from penstock._world.switch.state import PortUsage, TableUsage, Usage
 from penstock._world.switch.turn import Turn, outputs_to
 from penstock.openflow.actions import UseMeter
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.fields import FIELDS, OPENFLOW_BASIC
 from penstock.openflow.messages import (
     ALL_GROUPS,
@@ -25,7 +26,6 @@ from penstock.openflow.messages import (
     GroupType,
     PortNo,
 )
-from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.stats import (
     ALL_QUEUES,
     Aggregate,
@@ -134,12 +134,12 @@ def answer(turn: Turn, body: StatsRequestBody) -> StatsReplyBody:
             return MeterFeatures(MOST_METERS, _BAND_TYPES, 0b1111, MOST_BANDS, 0)
         case TableFeaturesRequest(tables):
             if tables:
-                raise Refused(Refusal.TABLE_FEATURES_EPERM, "the tables are as they are")
+                raise OpenFlowError(ErrorCode.TABLE_FEATURES_EPERM, "the tables are as they are")
             return _table_features(turn)
         case PortDescRequest():
             return PortDescs(tuple(turn.describe_port(number) for number in turn.state.ports))
         case ExperimenterStats():
-            raise Refused(Refusal.BAD_VENDOR, f"vendor {body.experimenter:#x} is unknown")
+            raise OpenFlowError(ErrorCode.BAD_VENDOR, f"vendor {body.experimenter:#x} is unknown")
 
 
 def in_parts(body: StatsReplyBody, version: int) -> list[StatsReplyBody]:
@@ -178,7 +178,7 @@ def _entries(turn: Turn, body: FlowRequest | AggregateRequest) -> Iterator[tuple
     """Yield the entries that a flow or aggregate request asks for."""
     check_match(body.match, turn.version)
     if body.table_id != ALL_TABLES and body.table_id >= turn.options.tables:
-        raise Refused(Refusal.BAD_TABLE_ID, f"there is no table {body.table_id}")
+        raise OpenFlowError(ErrorCode.BAD_TABLE_ID, f"there is no table {body.table_id}")
     for number in turn.state.tables if body.table_id == ALL_TABLES else (body.table_id,):
         for entry in turn.table(number):
             asked = entry.match.within(body.match) and outputs_to(entry, body.out_port, body.out_group)
@@ -248,9 +248,9 @@ def _port_stats(turn: Turn, number: int) -> PortStats:
 def _queues(turn: Turn, port_no: int, queue_id: int) -> Queues:
     """Ports have no queues, so asking after one is an error unless after all."""
     if port_no != PortNo.ANY and port_no not in turn.state.ports:
-        raise Refused(Refusal.QUEUE_BAD_PORT, f"there is no port {port_no}")
+        raise OpenFlowError(ErrorCode.QUEUE_BAD_PORT, f"there is no port {port_no}")
     if queue_id != ALL_QUEUES:
-        raise Refused(Refusal.QUEUE_BAD_QUEUE, f"there is no queue {queue_id}")
+        raise OpenFlowError(ErrorCode.QUEUE_BAD_QUEUE, f"there is no queue {queue_id}")
     return Queues(())
 
 
@@ -283,7 +283,7 @@ def _asked_meters(turn: Turn, meter_id: int) -> list[int]:
     if meter_id == ALL_METERS:
         return list(turn.state.meters)
     if meter_id not in turn.state.meters:
-        raise Refused(Refusal.METER_UNKNOWN_METER, f"there is no meter {meter_id}")
+        raise OpenFlowError(ErrorCode.METER_UNKNOWN_METER, f"there is no meter {meter_id}")
     return [meter_id]
 
 

@@ -20,7 +20,7 @@ from penstock.openflow.actions import (
     SetVlanPcp,
     SetVlanVid,
 )
-from penstock.openflow.refusals import Refusal, Refused
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.wire.ports import port_from10, port_to10
 from penstock.openflow.wire.typed import Form, Forms, plain, vendor
 
@@ -78,14 +78,16 @@ def _read_tos(data: bytes, at: int, _end: int) -> SetField:
     tos = data[at + 4]
     if tos & 3:
         # The two low bits belong to congestion notification; a set-field of DSCP has no place for them.
-        raise Refused(Refusal.ACTION_BAD_ARGUMENT, f"An IP type of service cannot be set to {tos:#04x}.")
+        raise OpenFlowError(
+            ErrorCode.ACTION_BAD_ARGUMENT, f"An IP type of service cannot be set to {tos:#04x}."
+        )
     return SetField("ip_dscp", tos >> 2)
 
 
 ACTIONS10: Final = Forms[Action](
     "action of OpenFlow 1.0",
-    Refusal.ACTION_BAD_TYPE,
-    Refusal.ACTION_BAD_LEN,
+    ErrorCode.ACTION_BAD_TYPE,
+    ErrorCode.ACTION_BAD_LEN,
     Form(_OUTPUT_TYPE, _OUTPUT.size, Output, _write_output, _read_output),
     plain(1, SetVlanVid, "H2x", "vid"),
     plain(2, SetVlanPcp, "B3x", "pcp"),

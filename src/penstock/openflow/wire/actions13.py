@@ -24,14 +24,14 @@ from penstock.openflow.actions import (
     SetNwTtl,
     SetQueue,
 )
-from penstock.openflow.refusals import Refusal
+from penstock.openflow.error_codes import ErrorCode
 from penstock.openflow.wire.oxm import SET_FIELD, read_set_field, write_set_field
 from penstock.openflow.wire.typed import Form, Forms, plain, vendor
 
 ACTIONS13: Final = Forms[Action](
     "action of OpenFlow 1.3",
-    Refusal.ACTION_BAD_TYPE,
-    Refusal.ACTION_BAD_LEN,
+    ErrorCode.ACTION_BAD_TYPE,
+    ErrorCode.ACTION_BAD_LEN,
     plain(0, Output, "IH6x", "port", "max_len"),
     plain(11, CopyTtlOut),
     plain(12, CopyTtlIn),

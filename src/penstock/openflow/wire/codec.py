@@ -6,6 +6,7 @@ import struct
 from typing import Final
 
 from penstock.errors import PenstockError
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.messages import (
     V10,
     V13,
@@ -21,7 +22,6 @@ from penstock.openflow.messages import (
     QueueGetConfigReply,
     RoleReply,
 )
-from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.stats import StatsReply
 from penstock.openflow.wire.forms import MessageForm
 from penstock.openflow.wire.framing import HEADER, MAX_LENGTH
@@ -80,7 +80,7 @@ def _form_of(kind: type[OpenFlowMessage], version: int) -> MessageForm:
 
 
 def decode(data: bytes, version: int | None = None, *, at_switch: bool = False) -> OpenFlowMessage:
-    """Return the message in these bytes; whatever is wrong with them raises `Refused`.
+    """Return the message in these bytes; whatever is wrong with them raises `OpenFlowError`.
 
     The version is the header's; where one is given, only that one and a greeting of any is taken.
     A switch does not look into what only switches send: `at_switch` refuses such a message as of a
@@ -90,20 +90,24 @@ def decode(data: bytes, version: int | None = None, *, at_switch: bool = False) 
         raise bad_length("A message", len(data))
     said, number, length, xid = HEADER.unpack_from(data)
     if length != len(data):
-        raise Refused(Refusal.BAD_LEN, f"The message says it has {length} bytes but has {len(data)}.")
+        raise OpenFlowError(ErrorCode.BAD_LEN, f"The message says it has {length} bytes but has {len(data)}.")
     if number == HELLO_TYPE:
         return read_hello(data, xid)
     forms = _BY_NUMBER.get(said)
     if forms is None or (version is not None and said != version):
         wanted = "1 or 4" if version is None else version
-        raise Refused(Refusal.BAD_VERSION, f"The message is of version {said}; {wanted} is spoken here.")
+        raise OpenFlowError(
+            ErrorCode.BAD_VERSION, f"The message is of version {said}; {wanted} is spoken here."
+        )
     form = forms.get(number)
     if form is None:
-        raise Refused(Refusal.BAD_TYPE, f"There is no message of type {number} in OpenFlow {_NAMES[said]}.")
+        raise OpenFlowError(
+            ErrorCode.BAD_TYPE, f"There is no message of type {number} in OpenFlow {_NAMES[said]}."
+        )
     if length != form.room.least:
         form.room.check(f"A {form.kind.__name__}", length)
     if form.check is not None:
         form.check(data)
     if at_switch and form.kind in _FROM_SWITCHES:
-        raise Refused(Refusal.BAD_TYPE, f"Only a switch sends a {form.kind.__name__}.")
+        raise OpenFlowError(ErrorCode.BAD_TYPE, f"Only a switch sends a {form.kind.__name__}.")
     return form.read(data, xid)

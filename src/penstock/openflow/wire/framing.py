@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from penstock.openflow.refusals import Refused
+from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.wire.octets import bad_length
 
 HEADER: Final = Struct("!BBHI")
@@ -24,7 +24,7 @@ class Framer:
 
     def __init__(self) -> None:
         self._held = bytearray()
-        self.broken: Refused | None = None
+        self.broken: OpenFlowError | None = None
 
     @property
     def held(self) -> int:

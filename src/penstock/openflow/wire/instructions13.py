@@ -15,15 +15,15 @@ from penstock.openflow.actions import (
     WriteActions,
     WriteMetadata,
 )
+from penstock.openflow.error_codes import ErrorCode
 from penstock.openflow.messages import Bucket
-from penstock.openflow.refusals import Refusal
 from penstock.openflow.wire.actions13 import ACTIONS13
 from penstock.openflow.wire.octets import Elements, bad_length
 from penstock.openflow.wire.typed import Form, Forms, plain, vendor
 
 _ACTIONS = Struct("!HH4x")
 _BUCKET = Struct("!HHII4x")
-_BUCKETS = Elements("A bucket", least=_BUCKET.size, refusal=Refusal.GROUP_BAD_BUCKET)
+_BUCKETS = Elements("A bucket", least=_BUCKET.size, refusal=ErrorCode.GROUP_BAD_BUCKET)
 
 
 def _carrier(number: int, kind: type[ApplyActions] | type[WriteActions]) -> Form:
@@ -41,8 +41,8 @@ def _carrier(number: int, kind: type[ApplyActions] | type[WriteActions]) -> Form
 
 INSTRUCTIONS13: Final = Forms[Instruction](
     "instruction of OpenFlow 1.3",
-    Refusal.INSTRUCTION_UNKNOWN,
-    Refusal.INSTRUCTION_BAD_LEN,
+    ErrorCode.INSTRUCTION_UNKNOWN,
+    ErrorCode.INSTRUCTION_BAD_LEN,
     plain(1, GotoTable, "B3x", "table_id"),
     plain(2, WriteMetadata, "4xQQ", "value", "mask"),
     _carrier(3, WriteActions),

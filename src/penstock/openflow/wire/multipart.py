@@ -8,7 +8,7 @@ from struct import Struct
 from typing import Any, NamedTuple, TypeVar
 
 from penstock.errors import PenstockError
-from penstock.openflow.refusals import Refusal, Refused
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.stats import Desc, StatsReply, StatsRequest
 from penstock.openflow.wire.forms import BODY, MessageForm, Room
 from penstock.openflow.wire.octets import Elements, text_field, text_of
@@ -54,7 +54,7 @@ def multipart_form(
         form = by_number.get(which)
         if form is None:
             text = f"There are no statistics of type {which} in OpenFlow {version}."
-            raise Refused(Refusal.BAD_STAT, text)
+            raise OpenFlowError(ErrorCode.BAD_STAT, text)
         form.room.check(f"The body of a {kind.__name__} of type {which}", len(data) - start)
 
     def read(data: bytes, xid: int) -> StatsRequest | StatsReply:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from penstock.errors import PenstockError
-from penstock.openflow.refusals import Refusal, Refused
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 
 T = TypeVar("T")
 
@@ -26,9 +26,9 @@ def padded(length: int) -> int:
     return length + 7 & ~7
 
 
-def bad_length(what: str, length: int, refusal: Refusal = Refusal.BAD_LEN) -> Refused:
+def bad_length(what: str, length: int, refusal: ErrorCode = ErrorCode.BAD_LEN) -> OpenFlowError:
     """Return the refusal of something whose length is wrong."""
-    return Refused(refusal, f"{what} cannot be {length} bytes long.")
+    return OpenFlowError(refusal, f"{what} cannot be {length} bytes long.")
 
 
 def text_field(text: str, size: int) -> bytes:
@@ -66,7 +66,7 @@ class Elements:
     step: int = 1
     pad: bool = False
     """Whether each element is followed by bytes, not counted in its length, up to a multiple of 8."""
-    refusal: Refusal = Refusal.BAD_LEN
+    refusal: ErrorCode = ErrorCode.BAD_LEN
 
     def read(self, data: bytes, at: int, end: int, one: Callable[[bytes, int, int], T]) -> tuple[T, ...]:
         """Return what `one` makes of each element, given where it starts and ends."""

@@ -20,9 +20,9 @@ from typing import Final, NamedTuple
 
 from penstock.errors import PenstockError
 from penstock.openflow.actions import SetField
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.fields import BY_NAME, BY_NUMBER, FIELDS, OPENFLOW_BASIC, Field
 from penstock.openflow.match import Match, Term
-from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.wire.octets import PADDING, bad_length, padded
 
 SET_FIELD: Final = 25
@@ -94,12 +94,14 @@ def write_match(match: Match) -> bytes:
 def read_match(data: bytes, at: int, end: int, loose: bool = False) -> tuple[Match, int]:
     """Return the match that starts here and where its padding ends."""
     if end - at < _HEAD.size:
-        raise bad_length("A match", end - at, Refusal.MATCH_BAD_LEN)
+        raise bad_length("A match", end - at, ErrorCode.MATCH_BAD_LEN)
     kind, length = _HEAD.unpack_from(data, at)
     if kind != _OXM_MATCH:
-        raise Refused(Refusal.MATCH_BAD_TYPE, f"A match of type {kind} is not understood; OXM is type 1.")
+        raise OpenFlowError(
+            ErrorCode.MATCH_BAD_TYPE, f"A match of type {kind} is not understood; OXM is type 1."
+        )
     if length < _HEAD.size or padded(length) > end - at:
-        raise bad_length("A match", length, Refusal.MATCH_BAD_LEN)
+        raise bad_length("A match", length, ErrorCode.MATCH_BAD_LEN)
     stop = at + length
     after = at + padded(length)
     at += _HEAD.size
@@ -114,15 +116,15 @@ def read_match(data: bytes, at: int, end: int, loose: bool = False) -> tuple[Mat
         field, number, size, full, masked, _ = tlv
         start, at = at + 4, at + 4 + (size << masked)
         if at > stop:
-            raise bad_length(f"The match field {field}", stop - start, Refusal.MATCH_BAD_LEN)
+            raise bad_length(f"The match field {field}", stop - start, ErrorCode.MATCH_BAD_LEN)
         value = int.from_bytes(data[start : start + size])
         mask = _mask(tlv, value, int.from_bytes(data[start + size : at])) if masked else full
         if value > full:
-            raise Refused(Refusal.MATCH_BAD_VALUE, f"{field} cannot be {value:#x}.")
+            raise OpenFlowError(ErrorCode.MATCH_BAD_VALUE, f"{field} cannot be {value:#x}.")
         if number > highest:
             highest = number
         elif field in seen:
-            raise Refused(Refusal.MATCH_DUP_FIELD, f"{field} is matched twice.")
+            raise OpenFlowError(ErrorCode.MATCH_DUP_FIELD, f"{field} is matched twice.")
         else:
             ascending = False
         seen.append(field)
@@ -138,12 +140,12 @@ def read_match(data: bytes, at: int, end: int, loose: bool = False) -> tuple[Mat
 def _mask(tlv: _Tlv, value: int, mask: int) -> int:
     """Return a mask without the bits the field does not have, if it goes with the value and the field."""
     if value & ~mask:
-        raise Refused(
-            Refusal.MATCH_BAD_WILDCARDS, f"{tlv.field}={value:#x}/{mask:#x} has bits that the mask ignores."
+        raise OpenFlowError(
+            ErrorCode.MATCH_BAD_WILDCARDS, f"{tlv.field}={value:#x}/{mask:#x} has bits that the mask ignores."
         )
     mask &= tlv.full
     if not tlv.maskable and mask not in (0, tlv.full):
-        raise Refused(Refusal.MATCH_BAD_MASK, f"{tlv.field} cannot be matched with a mask.")
+        raise OpenFlowError(ErrorCode.MATCH_BAD_MASK, f"{tlv.field} cannot be matched with a mask.")
     return mask
 
 
@@ -151,13 +153,13 @@ def _unknown(data: bytes, at: int, stop: int, loose: bool) -> int:
     """Refuse a field that cannot be understood, or return where it ends if that is to be skipped."""
     header = data[at : min(at + 4, stop)]
     if len(header) < 4 or at + 4 + header[3] > stop:
-        raise bad_length("A match field", stop - at, Refusal.MATCH_BAD_LEN)
+        raise bad_length("A match field", stop - at, ErrorCode.MATCH_BAD_LEN)
     field = _basic_field(header)
     if field is not None:
-        raise bad_length(f"The match field {field.name}", header[3], Refusal.MATCH_BAD_LEN)
+        raise bad_length(f"The match field {field.name}", header[3], ErrorCode.MATCH_BAD_LEN)
     if loose:
         return at + 4 + header[3]
-    raise Refused(Refusal.MATCH_BAD_FIELD, f"There is no match field {_field_text(header)}.")
+    raise OpenFlowError(ErrorCode.MATCH_BAD_FIELD, f"There is no match field {_field_text(header)}.")
 
 
 def _basic_field(header: bytes) -> Field | None:
@@ -174,8 +176,8 @@ def _check_order(seen: list[str]) -> None:
     for place, field in enumerate(seen):
         for needed, _ in BY_NAME[field].needs:
             if needed in seen[place:]:
-                raise Refused(
-                    Refusal.MATCH_BAD_PREREQ, f"{field} comes before {needed}, which it depends on."
+                raise OpenFlowError(
+                    ErrorCode.MATCH_BAD_PREREQ, f"{field} comes before {needed}, which it depends on."
                 )
 
 
@@ -194,16 +196,18 @@ def read_set_field(data: bytes, at: int, end: int) -> SetField:
     if tlv is None:
         field = _basic_field(header)
         if field is None:
-            raise Refused(Refusal.ACTION_BAD_SET_TYPE, f"There is no field {_field_text(header)} to set.")
-        raise bad_length(f"A value for {field.name}", header[3], Refusal.ACTION_BAD_SET_LEN)
+            raise OpenFlowError(
+                ErrorCode.ACTION_BAD_SET_TYPE, f"There is no field {_field_text(header)} to set."
+            )
+        raise bad_length(f"A value for {field.name}", header[3], ErrorCode.ACTION_BAD_SET_LEN)
     if tlv.masked:
-        raise Refused(Refusal.ACTION_BAD_SET_ARGUMENT, f"{tlv.field} cannot be set under a mask.")
+        raise OpenFlowError(ErrorCode.ACTION_BAD_SET_ARGUMENT, f"{tlv.field} cannot be set under a mask.")
     start, stop = at + 8, at + 8 + tlv.size
     if stop > end:
-        raise bad_length(f"A value for {tlv.field}", end - start, Refusal.ACTION_BAD_SET_LEN)
+        raise bad_length(f"A value for {tlv.field}", end - start, ErrorCode.ACTION_BAD_SET_LEN)
     value = int.from_bytes(data[start:stop])
     if value > tlv.full or any(data[stop:end]):
-        raise Refused(
-            Refusal.ACTION_BAD_SET_ARGUMENT, f"{tlv.field} cannot be set to 0x{data[start:end].hex()}."
+        raise OpenFlowError(
+            ErrorCode.ACTION_BAD_SET_ARGUMENT, f"{tlv.field} cannot be set to 0x{data[start:end].hex()}."
         )
     return SetField(tlv.field, value)

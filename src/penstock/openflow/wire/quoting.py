@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Final
 
 from penstock.errors import PenstockError
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.messages import Error, OpenFlowMessage
-from penstock.openflow.refusals import Refusal, Refused
 from penstock.openflow.wire.codec import decode, encode
 from penstock.openflow.wire.framing import HEADER, MAX_LENGTH
 
@@ -41,7 +41,7 @@ def quotation(message: OpenFlowMessage, version: int) -> bytes:
         return b""
 
 
-def refusal_of(data: bytes, refused: Refused, version: int) -> Error:
+def refusal_of(data: bytes, refused: OpenFlowError, version: int) -> Error:
     """Return the answer to bytes that could not be read."""
     kind, code = refused.refusal.code(version)
     return Error(kind, code, quoted(data), xid=int.from_bytes(data[4:8]))
@@ -60,7 +60,7 @@ class SentBytes:
 
     def in_error(self, error: Error) -> Error:
         """Return an error with what the peer wrote in place of the same message written anew."""
-        if (error.type, error.code) == Refusal.HELLO_INCOMPATIBLE.code(self._version):
+        if (error.type, error.code) == ErrorCode.HELLO_INCOMPATIBLE.code(self._version):
             return error
         for data in reversed(self._kept):
             if data[1:2] == error.data[1:2] and data[4:8] == error.data[4:8] and self._is(data, error.data):

@@ -6,7 +6,7 @@ from operator import attrgetter
 from struct import Struct
 from typing import Final
 
-from penstock.openflow.refusals import Refusal
+from penstock.openflow.error_codes import ErrorCode
 from penstock.openflow.stats import (
     Aggregate,
     AggregateRequest,
@@ -81,9 +81,13 @@ _FLOWS = Elements("A flow", least=_FLOW.size, step=8)
 _GROUPS = Elements("A group", least=_GROUP.size)
 _GROUP_DESCS = Elements("A group", least=_GROUP_DESC.size)
 _METERS = Elements("A meter", least=_METER.size, length_at=4)
-_TABLES = Elements("A table", least=_TABLE_FEATURES.size, step=8, refusal=Refusal.TABLE_FEATURES_BAD_LEN)
+_TABLES = Elements("A table", least=_TABLE_FEATURES.size, step=8, refusal=ErrorCode.TABLE_FEATURES_BAD_LEN)
 _PROPERTIES = Elements(
-    "A table's property", least=_PROPERTY.size, length_at=2, pad=True, refusal=Refusal.TABLE_FEATURES_BAD_LEN
+    "A table's property",
+    least=_PROPERTY.size,
+    length_at=2,
+    pad=True,
+    refusal=ErrorCode.TABLE_FEATURES_BAD_LEN,
 )
 
 

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from penstock.errors import PenstockError
-from penstock.openflow.refusals import Refusal, Refused
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.wire.octets import bad_length, in_eights
 
 Reader = Callable[[bytes, int, int], Any]
@@ -76,7 +76,7 @@ class Forms(Generic[T]):
     """
 
     def __init__(
-        self, what: str, unknown: Refusal, bad_len: Refusal, *forms: Form, length_first: bool = False
+        self, what: str, unknown: ErrorCode, bad_len: ErrorCode, *forms: Form, length_first: bool = False
     ) -> None:
         self._what = what
         self._unknown = unknown
@@ -118,7 +118,7 @@ class Forms(Generic[T]):
         """Return the reader of an element whose length varies, or refuse the element."""
         sound = _LEAST <= length <= left and not length % 8
         if number not in self._known and (sound or not self._length_first):
-            raise Refused(self._unknown, f"{number} is the type of no {self._what}.")
+            raise OpenFlowError(self._unknown, f"{number} is the type of no {self._what}.")
         read = self._varying.get(number)
         if read is None or not sound:
             raise bad_length(f"An {self._what} of type {number}", length, self._bad_len)

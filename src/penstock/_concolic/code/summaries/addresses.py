@@ -22,10 +22,10 @@ from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Outc
 from penstock._concolic.run import Run, lose
 from penstock._concolic.terms import Term, both, const, either, join, le
 from penstock._concolic.values.integers import SymInt, boolean, integer, plain, term_of
-from penstock._concolic.values.octets import SymBytes, from_hex, from_int, to_int
 from penstock._concolic.values.parts import concrete
-from penstock._concolic.values.pieces import WRITES_DOTS
-from penstock._concolic.values.texts import (
+from penstock._concolic.values.segments import WRITES_DOTS
+from penstock._concolic.values.sym_bytes import SymBytes, from_hex, from_int, to_int
+from penstock._concolic.values.sym_str_build import (
     Piece,
     SymStr,
     format_value,

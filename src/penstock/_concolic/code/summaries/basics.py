@@ -15,13 +15,13 @@ from penstock._concolic.code.summaries.addresses import number_of
 from penstock._concolic.run import lose
 from penstock._concolic.terms import truth
 from penstock._concolic.values.integers import Followed, SymBool, SymInt, boolean, integer, plain, term_of
-from penstock._concolic.values.octets import SymBytes, from_hex, join_octets, keep, octets
-from penstock._concolic.values.octets import to_int as octet_number
 from penstock._concolic.values.parts import concrete, is_symbolic
-from penstock._concolic.values.pieces import code
-from penstock._concolic.values.strings import made
+from penstock._concolic.values.segments import code
+from penstock._concolic.values.sym_bytes import SymBytes, from_hex, join_octets, keep, octets
+from penstock._concolic.values.sym_bytes import to_int as octet_number
+from penstock._concolic.values.sym_str import made
+from penstock._concolic.values.sym_str_build import Piece, SymStr, followed, format_value, to_int
 from penstock._concolic.values.tables import Tabled
-from penstock._concolic.values.texts import Piece, SymStr, followed, format_value, to_int
 from penstock._concolic.values.unknown import Unknown
 
 # Numbers.

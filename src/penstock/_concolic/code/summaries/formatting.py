@@ -17,10 +17,10 @@ from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Meth
 from penstock._concolic.run import Run, lose
 from penstock._concolic.values.escapes import Symbolic, Unfollowed
 from penstock._concolic.values.integers import SymBool, SymInt, plain, term_of
-from penstock._concolic.values.octets import SymBytes
 from penstock._concolic.values.parts import bears, concrete, is_symbolic
+from penstock._concolic.values.sym_bytes import SymBytes
+from penstock._concolic.values.sym_str_build import Piece, SymStr, decimal, format_value, join_texts, text
 from penstock._concolic.values.tables import Tabled, tabulated
-from penstock._concolic.values.texts import Piece, SymStr, decimal, format_value, join_texts, text
 
 # The hooks of f-strings and of `%`.
 

@@ -11,9 +11,9 @@ from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED, Functions
 from penstock._concolic.code.summaries.addresses import READERS, split_prefix
 from penstock._concolic.terms import Term
 from penstock._concolic.values.integers import SymInt, integer, plain
-from penstock._concolic.values.octets import to_int
 from penstock._concolic.values.parts import concrete
-from penstock._concolic.values.texts import SymStr
+from penstock._concolic.values.sym_bytes import to_int
+from penstock._concolic.values.sym_str_build import SymStr
 
 
 def _ip_address(value: Any, version: int | None = None, flags: int = 0) -> Any:

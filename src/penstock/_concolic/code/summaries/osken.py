@@ -7,9 +7,9 @@ from typing import Any, Final
 from penstock._concolic.code.summaries import UNFOLLOWED, Functions
 from penstock._concolic.code.summaries.addresses import READERS, address_text, packed_text
 from penstock._concolic.code.summaries.formatting import formatted
-from penstock._concolic.values import texts
+from penstock._concolic.values import sym_str_build
 from penstock._concolic.values.integers import SymInt, term_of
-from penstock._concolic.values.octets import SymBytes, from_int, to_int
+from penstock._concolic.values.sym_bytes import SymBytes, from_int, to_int
 
 
 def _text_to_bin(converter: Any, value: Any) -> Any:
@@ -88,7 +88,7 @@ def _is_multicast(address: bytes) -> bool:
 
 def _str_to_dpid(value: str) -> Any:
     assert len(value) == 16
-    return texts.to_int(value, 16)
+    return sym_str_build.to_int(value, 16)
 
 
 def _descr_to_user(descriptor: Any, data: bytes) -> Any:

@@ -21,8 +21,8 @@ from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Meth
 from penstock._concolic.run import lose
 from penstock._concolic.values.escapes import Unfollowed
 from penstock._concolic.values.parts import concrete, is_symbolic
-from penstock._concolic.values.pieces import ALPHABET, Piece, widths
-from penstock._concolic.values.texts import SymStr
+from penstock._concolic.values.segments import ALPHABET, Piece, widths
+from penstock._concolic.values.sym_str_build import SymStr
 
 _METHODS: Final = ("match", "fullmatch", "search")
 _MOST_WIDTHS: Final = 256

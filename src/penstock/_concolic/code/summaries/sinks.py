@@ -26,10 +26,10 @@ from penstock._concolic.run import Run, lose
 from penstock._concolic.terms import Term
 from penstock._concolic.values import unknown
 from penstock._concolic.values.integers import Followed, pinned
-from penstock._concolic.values.octets import SymBytes
 from penstock._concolic.values.parts import bears, is_symbolic
-from penstock._concolic.values.pieces import Piece
-from penstock._concolic.values.strings import SymStr
+from penstock._concolic.values.segments import Piece
+from penstock._concolic.values.sym_bytes import SymBytes
+from penstock._concolic.values.sym_str import SymStr
 from penstock.openflow.messages import PortNo
 
 _PACKAGES: Final = ("os_ken.ofproto.", "penstock.openflow.")

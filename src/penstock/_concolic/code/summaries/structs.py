@@ -15,8 +15,8 @@ from penstock._concolic.code.subscripts import settled
 from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods
 from penstock._concolic.terms import truth
 from penstock._concolic.values.integers import Followed, boolean, plain, term_of
-from penstock._concolic.values.octets import SymBytes, from_int, octets, terms_of, to_int
 from penstock._concolic.values.parts import bears, concrete
+from penstock._concolic.values.sym_bytes import SymBytes, from_int, octets, terms_of, to_int
 
 Order = Literal["big", "little"]
 

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.expand import offered
 from penstock._explore.footprints import Footprints
 from penstock._explore.interning import MASK, WIDTH
-from penstock._explore.quiet import Quiet
+from penstock._explore.local_independence import LocalIndependence
 from penstock._explore.tables import Entry, taken
 
 ALLOWANCE: Final = 5000
@@ -50,13 +50,13 @@ class _Known(NamedTuple):
     """By the number of its cell's value, whether it commutes with all others of the cell."""
 
 
-class Foresight:
+class Lookahead:
     """Looks ahead in the states of a compiled network."""
 
     def __init__(
         self,
-        cells: Cells,
-        quiet: Quiet,
+        cells: CompiledNetwork,
+        quiet: LocalIndependence,
         footprints: Footprints | None,
         allowance: int = ALLOWANCE,
         share: int = SHARE,
@@ -65,10 +65,10 @@ class Foresight:
         self._left, self._share = allowance, share
         self._onlookers: dict[int, list[int]] = {}
         """By cell, the groups of actions that depend on its component's state."""
-        for place, looker in cells.lookers.items():
-            for cell in looker.looks_at:
+        for place, reader in cells.readers.items():
+            for cell in reader.reads:
                 self._onlookers.setdefault(cell, []).append(place)
-        self._apart = {0, *cells.lookers, *(looker.cell for looker in cells.lookers.values())}
+        self._apart = {0, *cells.readers, *(reader.cell for reader in cells.readers.values())}
         """The groups of the fabric and of cells that look at others."""
         self._known: dict[tuple[int, int], _Known] = {}
 

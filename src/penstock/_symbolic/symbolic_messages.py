@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from penstock._concolic.packets.inputs import question_about
-from penstock._controllers.reactions import Answering, Given, Perform
+from penstock._controllers.probing import Given, Perform, Probeable
 from penstock._symbolic.discovery import Discovery
 from penstock._world.component import Component, Event, Port, Step, Timed
 from penstock._world.signals import FABRIC, Carrier, Power
@@ -31,7 +31,7 @@ KINDS: Final = {"statistics": StatsReply, "port-status": PortStatus, "flow-remov
 _HEAR: Final = "hear "
 
 
-class Controlling(Component, Answering, Protocol):
+class Controlling(Component, Probeable, Protocol):
     """A controller that can be asked."""
 
 
@@ -43,7 +43,7 @@ class HearingState:
     waiting: tuple[tuple[str, OpenFlowMessage], ...] = ()
 
 
-class Hearing:
+class SymbolicMessages:
     """A controller that is told messages of some kinds with contents that make a difference."""
 
     def __init__(self, controller: Controlling, kinds: tuple[str, ...]) -> None:
@@ -149,11 +149,11 @@ class Hearing:
         """Bring the controller into a state of its own, and return what has things happen to it."""
         return self._controller.rehearse(state)
 
-    def pose(
+    def probe(
         self, state: HearingState, switch: str, question: Any, inputs: Any, *, followed: bool = True
     ) -> Any:
         """Run the controller's handler on a message whose contents are followed."""
-        return self._controller.pose(state.inner, switch, question, inputs, followed=followed)
+        return self._controller.probe(state.inner, switch, question, inputs, followed=followed)
 
 
 def _first(state: HearingState) -> dict[str, OpenFlowMessage]:

@@ -22,8 +22,8 @@ from typing import Final, Protocol
 
 from penstock._fuzz.inputs import endpoint_of
 from penstock._minimize.equivalence import masked
+from penstock._minimize.recording import LOG, LOOK, Event, Recording
 from penstock._minimize.reproducing import Divergence
-from penstock._minimize.script import LOG, LOOK, Event, Script
 from penstock._world.channels import CHANNEL_FAULTS
 from penstock._world.component import Endpoint, Message
 from penstock._world.signals import FABRIC
@@ -75,10 +75,10 @@ class Texts:
         return text
 
 
-class Following:
+class GuidedReplay:
     """A script that is being followed."""
 
-    def __init__(self, script: Script, ground: Ground, texts: Texts, *, exact: bool) -> None:
+    def __init__(self, script: Recording, ground: Ground, texts: Texts, *, exact: bool) -> None:
         self._ground = ground
         self._texts = texts
         self.exact = exact

@@ -34,9 +34,9 @@ from penstock._concolic.terms import (
 )
 from penstock._concolic.values.escapes import Unchanging, Unfollowed, bare, escaping, or_lose, yielding
 from penstock._concolic.values.integers import Followed, boolean, decide, integer, pinned, plain, term_of
-from penstock._concolic.values.pieces import Piece, Pieces, shown
-from penstock._concolic.values.searching import codes, settled
-from penstock._concolic.values.strings import ONE_BYTE, SymStr, made, pieces_of
+from penstock._concolic.values.segments import Piece, Pieces, shown
+from penstock._concolic.values.sym_str import ONE_BYTE, SymStr, made, pieces_of
+from penstock._concolic.values.sym_str_search import codes, settled
 
 ByteOrder = Literal["little", "big"]
 

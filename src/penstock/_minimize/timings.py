@@ -24,7 +24,7 @@ from itertools import pairwise
 from typing import Final
 
 from penstock._minimize.equivalence import masked
-from penstock._minimize.script import LOG, LOOK, Cue, Event
+from penstock._minimize.recording import LOG, LOOK, Event, RecordedInput
 from penstock._world.transition import DELIVER, INJECT, TIME, Record
 
 EPSILON_MS: Final = 100
@@ -67,7 +67,7 @@ class Waiting:
 USUAL: Final = Waiting()
 
 
-class Pace(Enum):
+class TimeScale(Enum):
     """Whether stretches of time in which nothing happened are cut short."""
 
     UNTRIED = "untried"
@@ -77,10 +77,10 @@ class Pace(Enum):
 
 
 @dataclass(slots=True)
-class Lessons:
+class LearnedTimings:
     """What replays of one trace have taught; a plain value, so that workers can tell each other."""
 
-    pace: Pace = Pace.UNTRIED
+    pace: TimeScale = TimeScale.UNTRIED
     missed: dict[int, tuple[frozenset[int], ...]] = field(default_factory=dict)
     """By the line of an event, the inputs with which it was waited for in vain, by their lines."""
 
@@ -96,9 +96,9 @@ class Lessons:
             if played not in known and len(known) < HOPELESS:
                 self.missed[line] = (*known, played)
 
-    def learn(self, other: Lessons) -> None:
+    def learn(self, other: LearnedTimings) -> None:
         """Take over what another one knows."""
-        if self.pace is Pace.UNTRIED:
+        if self.pace is TimeScale.UNTRIED:
             self.pace = other.pace
         for line, known in other.missed.items():
             for played in known:
@@ -154,6 +154,6 @@ def timers(events: Sequence[Event]) -> frozenset[int]:
     )
 
 
-def lines_of(cues: Iterable[Cue]) -> frozenset[int]:
+def lines_of(cues: Iterable[RecordedInput]) -> frozenset[int]:
     """Return which inputs these are, by their lines."""
     return frozenset(cue.line for cue in cues)

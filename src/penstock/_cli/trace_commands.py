@@ -24,7 +24,7 @@ def show(trace: Path, whole: bool, first: int | None, last: int | None, picture:
     TRACE may be the run's folder.
     """
     from penstock._cli.output import print_trace
-    from penstock._minimize.script import trace_file
+    from penstock._minimize.recording import trace_file
     from penstock._report.run_story import Choice
     from penstock._trace.trace import read_trace
 

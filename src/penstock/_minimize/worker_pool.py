@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Any, Final, Protocol
 
 from penstock._fuzz.building import build_setting
-from penstock._minimize.script import Script
+from penstock._minimize.recording import Recording
 from penstock._minimize.worker import CALL_OFF, Answer, Task, hire
 from penstock._scenario.fuzz_options import HIGHEST_PORT
 from penstock.errors import PenstockError
@@ -33,7 +33,7 @@ _GRACE_S: Final = 10.0
 _CONNECTING_S: Final = 10
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Workers that do tasks; whoever gives them tasks numbers these."""
 
     @property
@@ -62,7 +62,7 @@ class Crew(Protocol):
         ...
 
 
-def refuse_fixed_ports(script: Script) -> None:
+def refuse_fixed_ports(script: Recording) -> None:
     """Refuse controllers that would all listen on the same port."""
     if script.engine == "check":
         return

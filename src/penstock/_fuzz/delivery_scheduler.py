@@ -42,7 +42,7 @@ class Waiting(NamedTuple):
     parked: tuple[tuple[Endpoint, int], ...]
 
 
-class Courier:
+class DeliveryScheduler:
     """The order in which a world's messages are delivered."""
 
     def __init__(self, world: World, order: str = "fifo", random: Random | None = None) -> None:

@@ -28,9 +28,9 @@ from penstock._explore.inboxes import Inbox, Inboxes, Sent, appended, replaced
 from penstock._explore.interning import MASK, WIDTH
 from penstock._explore.local_steps import Local, LocalSteps
 from penstock._explore.projection import Projection, projected
+from penstock._explore.property_cells import Watching
 from penstock._explore.reexecution import Remembered
 from penstock._explore.tables import Entry, Group, Rows, Tables, taken
-from penstock._explore.watching import Watching
 from penstock._properties.base import Property
 from penstock._world.component import Endpoint, Event, Message
 from penstock._world.network import GlobalState, Network, Routes
@@ -43,17 +43,17 @@ class Looker:
     """An aware cell, the groups of the cells it looks at, and the bits of its actions met so far."""
 
     cell: int
-    looks_at: tuple[int, ...]
+    reads: tuple[int, ...]
     groups: tuple[int, ...]
     bits: int = 0
 
     @property
     def mask(self) -> int:
         """The part of a state that decides what the cell may do by itself."""
-        return sum(MASK << WIDTH * cell for cell in {self.cell, *self.looks_at})
+        return sum(MASK << WIDTH * cell for cell in {self.cell, *self.reads})
 
 
-class Cells:
+class CompiledNetwork:
     """The compiled form of a network and the properties that watch it."""
 
     def __init__(
@@ -67,9 +67,9 @@ class Cells:
         """The components in the order of their cells; the fabric comes first."""
         self.watching = Watching(properties, WIDTH * len(self.names))
         self._fabric = FabricSteps(self._local, self._inboxes, self.watching)
-        self.lookers = _lookers(self._local)
+        self.readers = _lookers(self._local)
         """The groups of aware cells' actions; they come after all cells' own."""
-        self.bits = [0] * (len(self.names) + len(self.lookers))
+        self.bits = [0] * (len(self.names) + len(self.readers))
         """Per group, the bits of all transitions of its cell met so far."""
         self._bits: dict[tuple[int, str], int] = {}
         self._offered: dict[tuple[int, int, int, str], Entry] = {}
@@ -164,8 +164,8 @@ class Cells:
             for cell in range(len(self.names))
         )
         aware = (
-            (0, looker.mask, place, self._aware_rows(fabric, looker))
-            for place, looker in self.lookers.items()
+            (0, reader.mask, place, self._aware_rows(fabric, reader))
+            for place, reader in self.readers.items()
         )
         return (*cells, *aware)
 
@@ -197,46 +197,46 @@ class Cells:
     ) -> Iterator[Entry]:
         """Yield what a component that is not aware may do by itself, as far as it is wanted."""
         state_number, inbox = self._inboxes.values[cell].values[number]
-        if cell in self._local.lookers or self._inboxes.is_urgent(inbox):
+        if cell in self._local.readers or self._inboxes.is_urgent(inbox):
             return
         for action in self._local.actions(cell, state_number):
             if wanted is None or wanted(action):
                 yield self._action(fabric, cell, number, action)
 
-    def _aware_rows(self, fabric: int, looker: Looker) -> Rows:
+    def _aware_rows(self, fabric: int, reader: Looker) -> Rows:
         """Return what an aware cell may do by itself, by the part of a state that decides it.
 
         There are many such parts, since they say what waits for the others; so each is taken down to
         the cell's own number and the numbers of the others' states, and no more is done for it.
         """
         known: dict[tuple[int, ...], tuple[Entry, ...]] = {}
-        own_shift = WIDTH * looker.cell
-        others = [(WIDTH * other, self._inboxes.values[other].values) for other in looker.looks_at]
+        own_shift = WIDTH * reader.cell
+        others = [(WIDTH * other, self._inboxes.values[other].values) for other in reader.reads]
 
         def work(part: int) -> tuple[Entry, ...]:
             key = (part >> own_shift & MASK, *[values[part >> shift & MASK][0] for shift, values in others])
             entries = known.get(key)
             if entries is None:
-                entries = known[key] = self._aware_entries(fabric, looker, key[0], key[1:])
+                entries = known[key] = self._aware_entries(fabric, reader, key[0], key[1:])
             return entries
 
         return Rows(work)
 
     def _aware_entries(
-        self, fabric: int, looker: Looker, number: int, seen: tuple[int, ...]
+        self, fabric: int, reader: Looker, number: int, seen: tuple[int, ...]
     ) -> tuple[Entry, ...]:
         """Return what an aware cell may do by itself, given its value and the states of the others."""
-        state_number, inbox = self._inboxes.values[looker.cell].values[number]
+        state_number, inbox = self._inboxes.values[reader.cell].values[number]
         if self._inboxes.is_urgent(inbox):
             return ()
-        actions = self._local.actions_given(looker.cell, state_number, seen)
+        actions = self._local.actions_given(reader.cell, state_number, seen)
         entries = []
         for action in actions:
-            key = (fabric, looker.cell, number, action)
+            key = (fabric, reader.cell, number, action)
             entry = self._offered.get(key)
             if entry is None:
-                entry = self._offered[key] = self._action(fabric, looker.cell, number, action)
-                looker.bits |= entry[0]
+                entry = self._offered[key] = self._action(fabric, reader.cell, number, action)
+                reader.bits |= entry[0]
             entries.append(entry)
         return tuple(entries)
 
@@ -291,19 +291,19 @@ class Cells:
         if bit is None:
             bit = self._bits[key] = 1 << len(self._bits)
             self.bits[cell] |= bit
-            for place, looker in self.lookers.items():
-                if looker.cell == cell:
+            for place, reader in self.readers.items():
+                if reader.cell == cell:
                     self.bits[place] |= bit
         return bit
 
 
 def _lookers(local: LocalSteps) -> dict[int, Looker]:
     """Return the aware cells by the place of their actions' group."""
-    place_of = {cell: place for place, cell in enumerate(local.lookers, len(local.names))}
+    place_of = {cell: place for place, cell in enumerate(local.readers, len(local.names))}
     found = {}
     for cell, place in place_of.items():
-        _, looks_at = local.lookers[cell]
-        others = [other for other in looks_at if other not in (0, cell)]
+        _, reads = local.readers[cell]
+        others = [other for other in reads if other not in (0, cell)]
         actions = [place_of[other] for other in others if other in place_of]
-        found[place] = Looker(cell, looks_at, (*others, *actions))
+        found[place] = Looker(cell, reads, (*others, *actions))
     return found

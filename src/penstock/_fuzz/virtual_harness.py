@@ -13,10 +13,10 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from penstock._fuzz.building import Setting
+from penstock._fuzz.building import FuzzContext
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import Input, Wait
 from penstock._fuzz.recorder import Recorder
-from penstock._fuzz.stage import Stage
 from penstock._world.component import Timed
 from penstock.errors import PenstockError
 
@@ -29,12 +29,14 @@ MOST_STEPS: Final = 1000
 MOST_STEPS_TO_OPEN: Final = 100_000
 
 
-class VirtualStage(Stage):
+class VirtualHarness(Harness):
     """A network whose controllers run in this process, on a clock of its own."""
 
     lines_at_once = 1000  # whatever is lost with this process, the seed brings back
 
-    def __init__(self, setting: Setting, recorder: Recorder, *, order: str = "fifo", seed: int = 0) -> None:
+    def __init__(
+        self, setting: FuzzContext, recorder: Recorder, *, order: str = "fifo", seed: int = 0
+    ) -> None:
         if setting.commands:
             names = ", ".join(setting.commands)
             raise PenstockError(f"Processes need real time, and {names} is one: use the live stage.")

@@ -26,7 +26,7 @@ from penstock._concolic.terms import (
 )
 from penstock._concolic.values.escapes import Unfollowed
 from penstock._concolic.values.integers import decide
-from penstock._concolic.values.pieces import (
+from penstock._concolic.values.segments import (
     ALPHABET,
     Piece,
     Pieces,

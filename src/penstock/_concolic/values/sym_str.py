@@ -20,8 +20,17 @@ from penstock._concolic.run import lose
 from penstock._concolic.terms import FALSE, Term, TooWide, both, const, either, eq, join, negation
 from penstock._concolic.values.escapes import Unchanging, Unfollowed, bare, escaping, or_lose, yielding
 from penstock._concolic.values.integers import boolean, decide, pinned
-from penstock._concolic.values.pieces import Piece, Pieces, Reader, assembled, reader, shape, shown, terms_of
-from penstock._concolic.values.searching import (
+from penstock._concolic.values.segments import (
+    Piece,
+    Pieces,
+    Reader,
+    assembled,
+    reader,
+    shape,
+    shown,
+    terms_of,
+)
+from penstock._concolic.values.sym_str_search import (
     before,
     codes,
     contains,
@@ -422,7 +431,7 @@ class SymStr(str, Unchanging):
     @or_lose(str)
     def encode(self, encoding: str = "utf-8", *_: Any, **__: Any) -> bytes:
         """Return the text as bytes, which keep its terms."""
-        from penstock._concolic.values.octets import octets
+        from penstock._concolic.values.sym_bytes import octets
 
         most = ONE_BYTE.get(codecs.lookup(encoding).name)
         if most is None:

@@ -32,16 +32,16 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from penstock._controllers.tcp.line import Line
 from penstock._controllers.tcp.outside import Outside, Remote
 from penstock._controllers.tcp.process import GRACE_S, Program
+from penstock._controllers.tcp.reconnecting_session import ReconnectingSession
 from penstock._controllers.tcp.session import Patience
 from penstock._controllers.tcp.tls import tls_of
-from penstock._fuzz.building import Setting
+from penstock._fuzz.building import FuzzContext
+from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import Fault, InjectFrame, Input, SendPacket
 from penstock._fuzz.recorder import Recorder
-from penstock._fuzz.stage import Stage
-from penstock._fuzz.virtual import STEPS_PER_MS
+from penstock._fuzz.virtual_harness import STEPS_PER_MS
 from penstock._world.component import Endpoint
 from penstock._world.signals import FABRIC
 from penstock._world.transition import DELIVER, Record
@@ -86,7 +86,7 @@ _ATTEMPTS: Final = 3
 """How often a controller may hang up before its handshake counts as failed."""
 
 
-class LiveStage(Stage):
+class LiveHarness(Harness):
     """A network whose controllers, or some of them, are real processes.
 
     What they print goes to files beside the trace, or in the folder `logs`.  A controller may take
@@ -96,7 +96,7 @@ class LiveStage(Stage):
 
     def __init__(
         self,
-        setting: Setting,
+        setting: FuzzContext,
         recorder: Recorder,
         *,
         order: str = "fifo",
@@ -331,7 +331,7 @@ class LiveStage(Stage):
                 )
             await asyncio.sleep(_QUIET_S)
 
-    def _expect_version(self, line: Line) -> None:
+    def _expect_version(self, line: ReconnectingSession) -> None:
         """Give up on a controller that has greeted with other versions than the switches speak."""
         greeting, version = line.greeting, self.setting.version
         if greeting is not None and not greeting.offers(version):
@@ -439,7 +439,7 @@ class LiveStage(Stage):
 
     # Lines and wires.
 
-    def _joined_lines(self) -> list[Line]:
+    def _joined_lines(self) -> list[ReconnectingSession]:
         """Return the lines whose greeting is through; before it, nobody may ask anything."""
         return [line for name, line in self._lines.items() if name in self._joined]
 
@@ -454,23 +454,23 @@ class LiveStage(Stage):
             for name, line in self._lines.items()
         )
 
-    def _is_due(self, line: Line) -> bool:
+    def _is_due(self, line: ReconnectingSession) -> bool:
         """Tell whether both ends of a line have power."""
         off = self.possible().wiring.off
         return line.switch not in off and line.controller not in off
 
-    def _want(self, lines: Iterable[Line]) -> None:
+    def _want(self, lines: Iterable[ReconnectingSession]) -> None:
         for line in lines:
             if line.name not in self._forbidden and self._is_due(line):
                 line.want()
 
-    def _lose(self, lines: Iterable[Line]) -> None:
+    def _lose(self, lines: Iterable[ReconnectingSession]) -> None:
         """Hang up on our own account."""
         for line in lines:
             self._outside.drop([line])
             self._cut(line)
 
-    def _mend(self, line: Line) -> None:
+    def _mend(self, line: ReconnectingSession) -> None:
         """Mend a session's wire, now that there is a connection; the switch greets by itself."""
         if line.name not in self._mended:
             self._catch_up()
@@ -480,7 +480,7 @@ class LiveStage(Stage):
                 self.inject(Endpoint(line.controller, line.switch), message)
             self._wake()
 
-    def _load(self, line: Line) -> int:
+    def _load(self, line: ReconnectingSession) -> int:
         """Return how much waits in a session: on the way there, on the way back, or for the wire."""
         there, back = Endpoint(line.controller, line.switch), Endpoint(line.switch, line.controller)
         waiting = max(len(self.world.queue(there)), len(self.world.queue(back)))
@@ -495,7 +495,7 @@ class LiveStage(Stage):
                 if line.session is not None:
                     line.session.resume()
 
-    def _cut(self, line: Line) -> None:
+    def _cut(self, line: ReconnectingSession) -> None:
         self._early.pop(line.name, None)
         self._joined.discard(line.name)
         if line.name in self._mended:
@@ -515,16 +515,16 @@ class LiveStage(Stage):
         except Exception as error:
             self._failure = error
 
-    def came_up(self, line: Line) -> None:
+    def came_up(self, line: ReconnectingSession) -> None:
         """Mend the wire of a line that is connected, unless an input is about to."""
         if line.name not in self._expected:
             self._guarded(lambda: self._mend(line))
 
-    def heard(self, line: Line, message: OpenFlowMessage) -> None:
+    def heard(self, line: ReconnectingSession, message: OpenFlowMessage) -> None:
         """Let a switch hear what a controller said."""
         self._guarded(lambda: self._take_in(line, message))
 
-    def _take_in(self, line: Line, message: OpenFlowMessage) -> None:
+    def _take_in(self, line: ReconnectingSession, message: OpenFlowMessage) -> None:
         self._changes += 1
         if line.name in self._mended:
             self._catch_up()
@@ -536,7 +536,7 @@ class LiveStage(Stage):
             self._unheeded.add(line.name)
             line.session.pause()
 
-    def went_down(self, line: Line) -> None:
+    def went_down(self, line: ReconnectingSession) -> None:
         """Cut the wire of a line that is no longer connected."""
         self._guarded(lambda: self._cut(line))
         self.logged(line.controller, f"{line.name}: the controller {line.reason}")
@@ -587,7 +587,7 @@ class LiveStage(Stage):
                 self._joined.add(line.name)
 
 
-def _remote(setting: Setting, name: str, listening_s: float) -> Remote:
+def _remote(setting: FuzzContext, name: str, listening_s: float) -> Remote:
     """Return a controller as its scenario describes it."""
     command, folder = setting.commands[name], setting.scenario.folder
     cwd = folder / command.cwd if command.cwd is not None else folder

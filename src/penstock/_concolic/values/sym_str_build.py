@@ -29,9 +29,9 @@ from penstock._concolic.terms import (
 )
 from penstock._concolic.values.escapes import Unfollowed, bare
 from penstock._concolic.values.integers import Followed, SymBool, decide, integer, pinned
-from penstock._concolic.values.pieces import Piece, Pieces, base_of, reader, shape, shown, written
-from penstock._concolic.values.searching import cut, settled
-from penstock._concolic.values.strings import SymStr, join_texts, made, pieces_of
+from penstock._concolic.values.segments import Piece, Pieces, base_of, reader, shape, shown, written
+from penstock._concolic.values.sym_str import SymStr, join_texts, made, pieces_of
+from penstock._concolic.values.sym_str_search import cut, settled
 
 __all__ = [
     "Piece",

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.expand import offered
 from penstock._explore.footprints import Footprints
 from penstock._explore.interning import MASK, WIDTH, Interned
@@ -87,15 +87,15 @@ class _Profiles(dict[int, Profile]):
         return profile
 
 
-class Quiet:
+class LocalIndependence:
     """The quiet sets of cells in the states of a compiled network."""
 
-    def __init__(self, cells: Cells, footprints: Footprints | None = None) -> None:
+    def __init__(self, cells: CompiledNetwork, footprints: Footprints | None = None) -> None:
         self._cells = cells
         self._footprints = footprints
         self._read = {cells.names.index(name) for watcher in cells.properties for name in watcher.reads}
-        self._lookers = {looker.cell for looker in cells.lookers.values()}
-        self._looked_at = {cell for looker in cells.lookers.values() for cell in looker.looks_at}
+        self._lookers = {reader.cell for reader in cells.readers.values()}
+        self._looked_at = {cell for reader in cells.readers.values() for cell in reader.reads}
         self._leading: dict[tuple[int, int], dict[int, int]] = {}
         self._shapes = Interned("shapes of cells")
         self._profiles: dict[int, list[tuple[int, _Profiles]]] = {}

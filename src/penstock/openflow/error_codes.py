@@ -11,7 +11,7 @@ from enum import Enum
 Code = tuple[int, int] | None
 
 
-class Refusal(Enum):
+class ErrorCode(Enum):
     """Why a switch refuses a message."""
 
     HELLO_INCOMPATIBLE = ((0, 0), (0, 0))
@@ -153,16 +153,16 @@ class Refusal(Enum):
 
 def name_of(version: int, kind: int, code: int) -> str:
     """Return the readable name of an error's numbers, or the numbers."""
-    for refusal in Refusal:
+    for refusal in ErrorCode:
         if refusal.value[0 if version == 1 else 1] == (kind, code):
             return refusal.title
     return f"type {kind} code {code}"
 
 
-class Refused(Exception):
+class OpenFlowError(Exception):
     """A message that a switch answers with an error; the text says what was wrong with it."""
 
-    def __init__(self, refusal: Refusal, text: str = "") -> None:
+    def __init__(self, refusal: ErrorCode, text: str = "") -> None:
         super().__init__(text or refusal.title)
         self.refusal = refusal
         self.reason = text

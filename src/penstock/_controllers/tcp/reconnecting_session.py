@@ -22,7 +22,7 @@ _STEADY_S: Final = 1.0
 """A connection that lasted so long was a good one: the next pause is short again."""
 
 
-class Line:
+class ReconnectingSession:
     """Connects one switch (`s1`) with one controller (`c0`); its name is that of their session, `s1-c0`.
 
     `on_up`, `on_message`, `on_refused` and `on_down` are called with the line first; when `on_down` is,
@@ -36,10 +36,10 @@ class Line:
         version: int,
         address: tuple[str, int],
         *,
-        on_up: Callable[[Line], None],
-        on_message: Callable[[Line, OpenFlowMessage], None],
-        on_refused: Callable[[Line, str], None],
-        on_down: Callable[[Line], None],
+        on_up: Callable[[ReconnectingSession], None],
+        on_message: Callable[[ReconnectingSession, OpenFlowMessage], None],
+        on_refused: Callable[[ReconnectingSession, str], None],
+        on_down: Callable[[ReconnectingSession], None],
         context: ssl.SSLContext | None = None,
         patience: Patience = Patience(),  # noqa: B008 - a value
     ) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock._fuzz.inputs import Fault, MoveHost
-from penstock._minimize.script import Action, Cue
+from penstock._minimize.recording import Action, RecordedInput
 from penstock._world.component import Endpoint
 from penstock._world.signals import FABRIC
 
@@ -34,16 +34,16 @@ UNDOES: Final[Mapping[str, str]] = {
 class Unit:
     """One or two inputs that are left out together."""
 
-    inputs: tuple[Cue, ...]
+    inputs: tuple[RecordedInput, ...]
 
     def __str__(self) -> str:
         return " … ".join(map(str, self.inputs))
 
 
-def units_of(inputs: Iterable[Cue]) -> tuple[Unit, ...]:
+def units_of(inputs: Iterable[RecordedInput]) -> tuple[Unit, ...]:
     """Return the units that inputs belong to, in the order of their first inputs."""
-    units: list[list[Cue]] = []
-    waiting: dict[tuple[str, str], list[list[Cue]]] = {}
+    units: list[list[RecordedInput]] = []
+    waiting: dict[tuple[str, str], list[list[RecordedInput]]] = {}
     for cue in inputs:
         verb, target = _words(cue)
         undone = UNDOES.get(verb)
@@ -57,7 +57,7 @@ def units_of(inputs: Iterable[Cue]) -> tuple[Unit, ...]:
     return tuple(Unit(tuple(unit)) for unit in units)
 
 
-def _words(cue: Cue) -> tuple[str, str]:
+def _words(cue: RecordedInput) -> tuple[str, str]:
     """Return what an input does, and to what."""
     words = str(cue).split()
     if isinstance(cue.what, Action) and words[0] == FABRIC:
@@ -66,7 +66,7 @@ def _words(cue: Cue) -> tuple[str, str]:
     return verb, target
 
 
-def cues_of(units: Iterable[Unit]) -> tuple[Cue, ...]:
+def cues_of(units: Iterable[Unit]) -> tuple[RecordedInput, ...]:
     """Return the inputs of units, in the order in which they came."""
     return tuple(sorted((cue for unit in units for cue in unit.inputs), key=lambda cue: cue.line))
 
@@ -77,15 +77,15 @@ def singles(units: Iterable[Unit]) -> tuple[Unit, ...]:
 
 
 def rewritten(
-    inputs: Sequence[Cue], kept: Sequence[Cue], homes: Mapping[str, Endpoint]
-) -> tuple[tuple[Cue, ...], tuple[int, ...]]:
+    inputs: Sequence[RecordedInput], kept: Sequence[RecordedInput], homes: Mapping[str, Endpoint]
+) -> tuple[tuple[RecordedInput, ...], tuple[int, ...]]:
     """Return the kept inputs as they have to be without the others, and the lines that mean nothing now.
 
     `homes` says where the hosts that can move are at the beginning.
     """
     recorded, now = dict(homes), dict(homes)
     left = {cue.line: cue for cue in kept}
-    found: list[Cue] = []
+    found: list[RecordedInput] = []
     idle: list[int] = []
     for original in inputs:
         cue = left.get(original.line)

@@ -17,7 +17,7 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from penstock._verify.abstract_controller import AbstractController, Reply
-from penstock._verify.experience import Experience
+from penstock._verify.observations import Experience
 from penstock._world.component import Send, Step
 
 MOST_STATES: Final = 2_000

@@ -46,7 +46,7 @@ def unheard(controller: str, switch: str, message: object) -> tuple[Event, ...]:
 
 
 @runtime_checkable
-class Answering(Protocol):
+class Probeable(Protocol):
     """A controller that can be asked."""
 
     name: str
@@ -82,7 +82,7 @@ class Answering(Protocol):
         """Tell whether the controller would take in what a switch sends."""
         ...
 
-    def pose(
+    def probe(
         self, state: Any, switch: str, question: Question, inputs: Inputs, *, followed: bool = True
     ) -> Reaction:
         """Run the handler on a message, whose contents may be followed, and forget what it did."""

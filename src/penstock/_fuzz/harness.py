@@ -4,7 +4,7 @@
                               │
                               └─ Stage.run: the courier says what goes next, the world takes it
 
-`Stage` is what all stages have in common: what each input does to the world, and how one message after
+`Harness` is what all stages have in common: what each input does to the world, and how one message after
 another is delivered.  How time passes, how controllers are stopped and started and how their sessions
 come and go differs between in-process controllers on virtual time (`virtual`) and real processes behind
 sockets (`live`); these are the methods to override: `now`, `open`, `close`, `wait`, `quiesce`, `crash`,
@@ -26,8 +26,8 @@ from random import Random
 from typing import Final
 
 from penstock._base.users_code import explained
-from penstock._fuzz.building import Setting
-from penstock._fuzz.courier import Courier
+from penstock._fuzz.building import FuzzContext
+from penstock._fuzz.delivery_scheduler import DeliveryScheduler
 from penstock._fuzz.inputs import (
     ChangePolicy,
     Check,
@@ -64,7 +64,7 @@ CAPACITY: Final = 100
 class View:
     """What a user's policy function is given to look at and to act on."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Harness) -> None:
         self._stage = stage
         self.topology = stage.setting.topology
         self.folder = stage.setting.scenario.folder
@@ -85,17 +85,19 @@ class View:
         self._stage.inject(Endpoint(switch, controller), message)
 
 
-class Stage(ABC):
+class Harness(ABC):
     """A network in one fuzzing run."""
 
     lines_at_once = 1
     """How many lines of the trace may wait to be written to the file."""
 
-    def __init__(self, setting: Setting, recorder: Recorder, *, order: str = "fifo", seed: int = 0) -> None:
+    def __init__(
+        self, setting: FuzzContext, recorder: Recorder, *, order: str = "fifo", seed: int = 0
+    ) -> None:
         self.setting = setting
         self.recorder = recorder
         self.world = World(setting.network)
-        self.courier = Courier(self.world, order, Random(f"courier {seed}"))
+        self.courier = DeliveryScheduler(self.world, order, Random(f"courier {seed}"))
         self.observers: list[Observer] = []
         """Who else is handed every record: invariants, mostly."""
         self.until: float | None = None

@@ -35,16 +35,16 @@ class PacketSource(Protocol):
     """Says which packets of a host make a difference."""
 
     @property
-    def looks_at(self) -> tuple[str, ...]:
+    def reads(self) -> tuple[str, ...]:
         """The components whose states it goes by."""
         ...
 
-    def packets(self, host: CuriousHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
+    def packets(self, host: SymbolicHost, seen: Mapping[str, Any]) -> tuple[bytes, ...]:
         """Return the packets that a host may send now, in a fixed order."""
         ...
 
     def table_packets(
-        self, host: CuriousHost, seen: Mapping[str, Any], sent: tuple[bytes, ...]
+        self, host: SymbolicHost, seen: Mapping[str, Any], sent: tuple[bytes, ...]
     ) -> tuple[bytes, ...]:
         """Return packets that rules treat by themselves, in a fixed order; none like those sent before."""
         ...
@@ -63,7 +63,7 @@ class CuriousMemory(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class CuriousHost(Host):
+class SymbolicHost(Host):
     """Sends `count` packets of its source's choosing, at most `burst` of them unanswered."""
 
     count: Annotated[int, From(0)] = 2
@@ -91,9 +91,9 @@ class CuriousHost(Host):
         return CuriousMemory(self.count, self.burst)
 
     @property
-    def looks_at(self) -> tuple[str, ...]:
+    def reads(self) -> tuple[str, ...]:
         """The components whose states decide what there is to send."""
-        return self._source().looks_at
+        return self._source().reads
 
     def _source(self) -> PacketSource:
         if self.source is None:

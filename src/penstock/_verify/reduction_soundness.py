@@ -42,7 +42,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from penstock._base.frozen import FrozenMap
-from penstock._explore.cells import Cells
+from penstock._explore.compiled_network import CompiledNetwork
 from penstock._properties.base import UPHELD, Violated, sight_of
 from penstock._verify.abstract_controller import CONTROL, AbstractController, ControllerQueues, Request
 from penstock._verify.abstract_host import AbstractHost, HostQueue
@@ -86,7 +86,7 @@ class Checker:
     barrier replies are handled in their time, so that one that was handled proves its barrier passed.
     """
 
-    def __init__(self, model: Model, cells: Cells, *, rules: bool, confirming: bool) -> None:
+    def __init__(self, model: Model, cells: CompiledNetwork, *, rules: bool, confirming: bool) -> None:
         self._rules = rules
         self._confirming = confirming
         self._model = model

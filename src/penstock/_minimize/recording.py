@@ -57,7 +57,7 @@ class Action(Input):
 
 
 @dataclass(frozen=True, slots=True)
-class Cue:
+class RecordedInput:
     """An input in its place: the number of its line, when it came, and how long until the next."""
 
     what: Input
@@ -113,11 +113,11 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class Script:
+class Recording:
     """A run as its inputs, what is expected around them, and what it violates."""
 
     scenario: Scenario
-    inputs: tuple[Cue, ...]
+    inputs: tuple[RecordedInput, ...]
     expected: tuple[tuple[Event, ...], ...]
     violation: Violation | None
     engine: str = "fuzz"
@@ -150,7 +150,7 @@ class Script:
         ]
         return blake2b(json.dumps(found, sort_keys=True).encode(), digest_size=8).hexdigest()
 
-    def only(self, inputs: Sequence[Cue]) -> Script:
+    def only(self, inputs: Sequence[RecordedInput]) -> Recording:
         """Return the script with some of its inputs, and what is expected around those."""
         kept = {cue.line for cue in inputs}
         expected: list[tuple[Event, ...]] = [self.expected[0]]
@@ -167,7 +167,7 @@ class Script:
         return sum(event.transition != LOOK for events in self.expected for event in events)
 
 
-def load_script(path: Path, consent: Consent | None = None, **choice: Any) -> Script:
+def load_script(path: Path, consent: Consent | None = None, **choice: Any) -> Recording:
     """Return the script of a trace, or of a run's folder; without consent it has to be our own."""
     file = trace_file(path)
     agreed = consent_to(file) if consent is None else consent
@@ -202,7 +202,7 @@ def is_wide(trace: Trace) -> bool:
 
 def script_of(
     trace: Trace, scenario: Scenario, *, line: int | None = None, invariant: str | None = None
-) -> Script:
+) -> Recording:
     """Return a trace as a script of its scenario, to be run.
 
     It is about the first violation that lasts, or that of an invariant, or the one on a line of the trace.
@@ -253,17 +253,17 @@ class _Fuzzed:
             (item for item in items if end is None or item.number <= end), key=lambda item: item.number
         )
 
-    def script(self, scenario: Scenario) -> Script:
+    def script(self, scenario: Scenario) -> Recording:
         """Return the run as a script."""
         self._controllers = tuple(scenario.controllers) or ("c0",)
-        cues: list[Cue] = []
+        cues: list[RecordedInput] = []
         expected: list[list[Event]] = [[]]
         doings: dict[int, list[Event]] = {}
         stirring = _Stirring(self._controllers)
         for item in self._items:
             began = cues[-1].at if cues else 0
             if isinstance(item, InputLine):
-                cues.append(Cue(input_of(item.text), item.number, item.at))
+                cues.append(RecordedInput(input_of(item.text), item.number, item.at))
                 expected.append([])
                 doings[item.number] = []
             elif isinstance(item, FindingLine):
@@ -280,7 +280,7 @@ class _Fuzzed:
         violation = (
             None if found is None else Violation(found.invariant, found.message, found.number, found.at)
         )
-        return Script(
+        return Recording(
             scenario,
             _with_lengths(cues),
             tuple(map(tuple, expected)),
@@ -288,7 +288,7 @@ class _Fuzzed:
             doings={line: tuple(events) for line, events in doings.items()},
         )
 
-    def _is_part_of(self, cue: Cue, line: Line) -> bool:
+    def _is_part_of(self, cue: RecordedInput, line: Line) -> bool:
         """Tell whether a step is the input's own doing and not something that followed from it."""
         verb, _, where = line.transition.partition(" ")
         if cue.line not in line.causes:
@@ -299,7 +299,7 @@ class _Fuzzed:
         return verb == FABRIC or verb in CHANNEL_FAULTS
 
 
-def _with_lengths(cues: Sequence[Cue]) -> tuple[Cue, ...]:
+def _with_lengths(cues: Sequence[RecordedInput]) -> tuple[RecordedInput, ...]:
     """Return cues each with its length: the time to the next; the last has none but what it waits for."""
     lasting = [replace(cue, lasts=max(0, after.at - cue.at)) for cue, after in pairwise(cues)]
     for last in cues[-1:]:
@@ -346,18 +346,18 @@ def event_of(line: Line, began: int = 0, stirred_by: tuple[int, ...] = ()) -> Ev
 
 def searched(
     lines: Sequence[Line], scenario: Scenario, violation: Violation | None, network: Network
-) -> Script:
+) -> Recording:
     """Return a run of a search as a script; what hosts and the fabric did are its inputs."""
     hosts = {made.name for made in network.components if isinstance(made, Host)}
-    cues: list[Cue] = []
+    cues: list[RecordedInput] = []
     expected: list[list[Event]] = [[]]
     doings: dict[int, tuple[Event, ...]] = {}
     for line in lines:
         verb = line.transition.partition(" ")[0]
         if verb == FABRIC or verb in CHANNEL_FAULTS or verb in hosts:
-            cues.append(Cue(Action(line.transition), line.number))
+            cues.append(RecordedInput(Action(line.transition), line.number))
             expected.append([])
             doings[line.number] = (event_of(line),)
         else:
             expected[-1].append(event_of(line))
-    return Script(scenario, tuple(cues), tuple(map(tuple, expected)), violation, "check", doings)
+    return Recording(scenario, tuple(cues), tuple(map(tuple, expected)), violation, "check", doings)
