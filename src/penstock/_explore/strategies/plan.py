@@ -180,9 +180,10 @@ def registered() -> Mapping[str, type[Strategy]]:
 
 def _spelt(text: str) -> dict[str, Any]:
     """Return the table that `name:key=value,key=value` stands for."""
-    file, dot_py, behind = text.partition(_IN_FILE)
-    name, _, rest = (behind if dot_py else text).partition(":")
-    name = f"{file}{dot_py}{name}" if dot_py else name
+    name, _, rest = text.partition(":")
+    if name.endswith(".py"):
+        inside, _, rest = rest.partition(":")
+        name = f"{name}:{inside}"
     options: dict[str, Any] = {"name": name}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
