@@ -93,7 +93,7 @@ def verify(
 ) -> Result[Proof]:
     """Prove properties of a scenario for any number of packets, or find a run that breaks one.
 
-    `properties` are formulas, or the names that a proof knows (see `verify.options`).
+    `properties` are formulas, or the names that a proof knows (see `_scenario.verify_options`).
     """
     from penstock._worker.engines import prove
 

@@ -1,6 +1,6 @@
 """The steps of a run, to be asked about: who sent this message, which code, where does this rule come from.
 
-The steps may be records of a run, or what a trace says of one (see `report.retelling`); so of messages and
+The steps may be records of a run, or what a trace says of one (see `_trace.retelling`); so of messages and
 rules only kinds and texts are looked at.
 """
 

@@ -2,7 +2,8 @@
 
 The runs of an explanation differ in little, and most of their time would be spent on handlers that do what
 they have done before.  A component does the same whenever it is given the same in the same state, which the
-search that found the violation has relied on and looked at (`explore.reexecution`); here it is relied on too.
+search that found the violation has relied on and looked at (`_explore.reexecution`); here it is relied on
+too.
 """
 
 from __future__ import annotations

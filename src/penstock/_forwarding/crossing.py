@@ -1,12 +1,12 @@
-"""What one flow entry does with a class of packets: `world.switch.pipeline`, over cubes.
+"""What one flow entry does with a class of packets: `_world.switch.pipeline`, over cubes.
 
 Actions are carried out in order on the class as a whole, as if it were one packet.  Where an action
 needs to know something that is true of some packets of the class only (whether there is a tag to pop,
 say), the class is divided by that question and each part begins anew.  So a part is exact, and there are
 no more parts than there are answers.
 
-What a packet may cost a switch (`world.switch.budgets`) is counted table by table: nothing is sent of packets
-that are over a budget.
+What a packet may cost a switch (`_world.switch.budgets`) is counted table by table: nothing is sent of
+packets that are over a budget.
 
 Three things are not followed: what lies below an MPLS label that is pushed or popped, a second VLAN tag,
 and what changes the meaning of other fields (the type of an ICMPv6 message).  Such packets end in an

@@ -221,7 +221,7 @@ class NothingLost:
     """No packet that a host would send another vanishes, unless a rule drops it on purpose.
 
     The packets are those of `AllPairsReachability`, and a black hole is what it is to searches (see
-    `world.switch.drops`): a packet that was copied on its way vanishes if a host takes in none of the
+    `_world.switch.drops`): a packet that was copied on its way vanishes if a host takes in none of the
     copies and none goes to a controller; that is decided by the example found.  With `drops = "lost"`, no
     rule may drop them either.
     """

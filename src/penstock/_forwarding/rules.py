@@ -1,6 +1,6 @@
 """The rules of one flow table, indexed by tuple space: which one a header meets, which ones a cube meets.
 
-Rules that look at the same bits share a dictionary, as in `world.switch.flow_table`; but this table
+Rules that look at the same bits share a dictionary, as in `_world.switch.flow_table`; but this table
 changes in place, one rule at a time, at a cost that does not grow with the table.  For the rules that a
 cube overlaps, each dictionary is also kept *projected* onto the bits that the cube and the rules both
 look at; a projection is made when it is first asked for and then kept up.

@@ -10,7 +10,7 @@ breath until that is decided.
 | invariant | what it claims to be wrong |
 | --- | --- |
 | `NoForwardingLoops` | a class of packets comes back to where it was, as it was |
-| `NoBlackHoles` | packets for another host are lost, though there is a way: `world.switch.drops` |
+| `NoBlackHoles` | packets for another host are lost, though there is a way: `_world.switch.drops` |
 | `AllPairsReachability` | nothing for another host arrives, though there is a way |
 | `Isolation` | packets get where they must not, see its table `{from, to, match}` |
 | `NoAmbiguousRules` | a packet meets two rules of one priority that do different things |

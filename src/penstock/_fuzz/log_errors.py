@@ -7,8 +7,8 @@ the same time, each exception line ends one of them, and the frames, which may b
 Two errors are *the same* if they differ in numbers, addresses and quoted texts only; tracebacks, if the same
 line of code raised the same exception.
 
-A log may be hostile.  Lines come here cut short (`controllers.tcp.log_lines`), every pattern below takes time
-linear in the line's length, and patterns of a scenario are texts in which `*` stands for anything: these
+A log may be hostile.  Lines come here cut short (`_controllers.tcp.log_lines`), every pattern below takes
+time linear in the line's length, and patterns of a scenario are texts in which `*` stands for anything: these
 can be looked for without going back.
 """
 

@@ -2,7 +2,7 @@
 
 Which rules overlap others of their priority is kept up rule by rule, by the forwarding model's index, so that
 tables in which none do cost next to nothing however large they are.  Only where some do, and something has
-changed, is it decided by packets (`forwarding.ambiguity`).
+changed, is it decided by packets (`_forwarding.ambiguity`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A controller that has a fixed port cannot be replayed side by side; all others have ports of their own.
 
-On this machine a worker (`worker.py`) that is killed is replaced, and what it was at is begun anew.  It goes
+On this machine a worker (`_worker.py`) that is killed is replaced, and what it was at is begun anew.  It goes
 when we go, however we go, and takes its controllers along.  On a Dask cluster each of Dask's workers has
 one such process; there the trace and what its scenario names must have the same path on all machines, and
 what a worker is in the middle of when we stop, it still ends.

@@ -1,9 +1,9 @@
 """No packet meets two rules between which its switch may choose.
 
 A switch's tables are judged after each of its steps, once for all that have the same rules and groups, and
-whatever traffic there is: by sets of packets (`forwarding.ambiguity`), with one of them shown.  Each state is
-judged by itself, so the property has no state of its own, and takes no part in which orders a search has to
-try.
+whatever traffic there is: by sets of packets (`_forwarding.ambiguity`), with one of them shown.  Each state
+is judged by itself, so the property has no state of its own, and takes no part in which orders a search has
+to try.
 """
 
 from __future__ import annotations

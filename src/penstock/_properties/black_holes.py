@@ -6,13 +6,13 @@ packet in its memory and send it on at any time, the safe time is when the netwo
 a packet in a switch's buffer waits for that too.
 
 What is no black hole:
-- a packet that was dropped on purpose (`world.switch.drops` says what that is), unless `drops = "lost"`;
+- a packet that was dropped on purpose (`_world.switch.drops` says what that is), unless `drops = "lost"`;
 - one that a lossy wire or a meter dropped, and everything from the moment on at which a link, switch, control
   session or controller failed: that is nobody's fault;
 - one that a controller answered in its receiver's place, as ARP proxies do, if the answer arrives.
 
-A packet that a controller changes is followed as far as it can be known again (`controllers.held`).  Where it
-sent packets of its own making to either end instead, it cannot be told what became of the packet.
+A packet that a controller changes is followed as far as it can be known again (`_controllers.held`).  Where
+it sent packets of its own making to either end instead, it cannot be told what became of the packet.
 """
 
 from __future__ import annotations

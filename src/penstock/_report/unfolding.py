@@ -1,10 +1,10 @@
 """A trace taken again step by step, for the states between its steps.
 
 A trace says what happened, not what was in the tables afterwards.  So the run is taken again, with silent
-controllers (see `rootcause.recording`) or, if they may run, with those of the trace: a search's in a `World`,
-a proof's on the lifted network, a fuzzing run's as it was recorded, with the words of those that were
-processes (which are never started).  After each step, what changed is noted as lines that are gone and lines
-that are new, section by section (see `states`).
+controllers (see `_rootcause.recording`) or, if they may run, with those of the trace: a search's in a
+`World`, a proof's on the lifted network, a fuzzing run's as it was recorded, with the words of those that
+were processes (which are never started).  After each step, what changed is noted as lines that are gone and
+lines that are new, section by section (see `states`).
 
 The trace may be a stranger's.  Nothing that it names is run unless the user consents to that: the switches
 and hosts of the model are played again with what the trace says that controllers sent, and what these know is

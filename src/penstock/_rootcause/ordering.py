@@ -1,8 +1,8 @@
 """How two runs differ: what happens in one and not in the other, and what happens in another order.
 
 Two runs of the same scenario call packets and transactions by other numbers, so events are compared without
-them (see `minimize.equivalence`).  Alike events are put in pairs so that as many as possible come in the same
-order in both runs (a longest common subsequence, after Hunt and Szymanski); those that are then left
+them (see `_minimize.equivalence`).  Alike events are put in pairs so that as many as possible come in the
+same order in both runs (a longest common subsequence, after Hunt and Szymanski); those that are then left
 on both sides are the ones in another order.  Where alike events are too many for that, the n-th of one
 run is taken for the n-th of the other.
 

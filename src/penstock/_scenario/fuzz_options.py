@@ -33,7 +33,7 @@ class FuzzOptions(Checked):
     interval_ms: Annotated[int, From(0)] | None = None
     """How much time passes after each input; by default none on virtual time."""
     profile: str = "usual"
-    """What happens how often, by name (see `fuzz.profiles`)."""
+    """What happens how often, by name (see `_fuzz.profiles`)."""
     rates: Mapping[str, Annotated[float, From(0)]] = field(default_factory=dict)
     """Changes of single rates of the profile, as in `{link_failure = 0.1}`; 0 leaves a kind out."""
     order: Literal["fifo", "random"] = "fifo"

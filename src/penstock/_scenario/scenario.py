@@ -23,7 +23,7 @@ For `penstock fuzz` a controller may also be a command, `cmd = "…"` with the `
 and there may be several, `[controllers.c0]`, `[controllers.c1]`.
 
 If no host is given a kind, nobody has said what traffic there is.  The hosts then send whatever the
-controller would tell apart (see `symbolic.discovery`); `[symbolic]` says how far that goes.
+controller would tell apart (see `_symbolic.discovery`); `[symbolic]` says how far that goes.
 
 Names like `file.py:Object` are looked for beside the scenario.
 """

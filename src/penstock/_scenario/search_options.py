@@ -55,9 +55,9 @@ class Limits(Checked):
     compact: bool = False
     """Remember states by 64-bit fingerprints: less memory, and a known small probability of missing one."""
     strategies: Sequence[str | Table | Strategy] = ()
-    """Names of strategies, or tables with a name and options (see `explore.strategies.plan`)."""
+    """Names of strategies, or tables with a name and options (see `_explore.strategies.plan`)."""
     reductions: Sequence[str] = ()
-    """What there is beside sleep sets to search less without missing anything (see `explore.reductions`)."""
+    """What there is beside sleep sets to search less without missing anything (see `_explore.reductions`)."""
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)

@@ -19,7 +19,7 @@ from penstock._base.tables import made_from
 from penstock._base.typed import Checked
 
 Method = Literal["mocs", "ample", "kuai", "off", "penstock"]
-"""By which reductions a proof goes about (see `verify.verification`)."""
+"""By which reductions a proof goes about (see `_verify.verification`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class VerifyOptions(Checked):
     properties: tuple[str, ...] = ()
     """What is to be proved: formulas, as in `G forall p in h2.rcvq: not p.ssh`, or names."""
     mode: Method = "penstock"
-    """By which reductions (see `verify.verification`)."""
+    """By which reductions (see `_verify.verification`)."""
     fair: bool = False
     """A step that can be taken for ever is taken again and again (weak fairness)."""
     timeouts: bool = False

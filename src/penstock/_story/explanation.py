@@ -18,7 +18,7 @@ class Code:
     """The functions of a program that did something, innermost first, and what they did."""
 
     text: str
-    """The places, as controllers write them (see `controllers.origins`)."""
+    """The places, as controllers write them (see `_controllers.origins`)."""
     did: str
 
     @property

@@ -2,7 +2,7 @@
 
 What rules forward or drop by themselves never reaches a controller, so no path through its handlers says
 that it should be sent.  Here a host's packets are split by the ways that they take through the tables of all
-switches (`forwarding.arrivals.passages`: masks, goto chains, metadata, groups and rewritten headers are
+switches (`_forwarding.arrivals.passages`: masks, goto chains, metadata, groups and rewritten headers are
 followed there), and by whom they are for: to the tables alone, a packet for one host may be like a packet
 for another, but only one of them is where it should be when it comes out at a port.
 

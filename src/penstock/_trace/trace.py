@@ -89,7 +89,7 @@ class Line:
     version: int | None = None
     """The version of OpenFlow that these are in; 0 for a frame."""
     code: tuple[str, ...] = ()
-    """Which lines of a program's code did this, as events (see `controllers.origins`)."""
+    """Which lines of a program's code did this, as events (see `_controllers.origins`)."""
     said: tuple[Said, ...] = ()
     """What was said by a component whose code it would take to say it again."""
 
@@ -155,7 +155,7 @@ class Verdict:
     cause: tuple[str, ...] = ()
     """The lines that tell the cause."""
     code: tuple[str, ...] = ()
-    """The places in the program's code that are behind it (see `controllers.origins`)."""
+    """The places in the program's code that are behind it (see `_controllers.origins`)."""
     needless: tuple[int, ...] = ()
     """The steps that did not matter."""
 

@@ -12,7 +12,7 @@ read off the formula:
   all that changes what the formula reads counts as visible.
 - An event is judged by itself, by what it tells.
 
-Everything else goes to `verify.ltl`, without reductions.
+Everything else goes to `_verify.ltl`, without reductions.
 """
 
 from __future__ import annotations

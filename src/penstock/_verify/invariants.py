@@ -2,7 +2,7 @@
 
 They are properties like any other (`penstock._properties`), so the searches know nothing of them.  One that
 *watches* judges steps and remembers nothing; one that *reads* judges the queues of some components in
-every state.  Formulas of `verify.ltl` say more; these say what MOCS's experiments need, and quickly.
+every state.  Formulas of `_verify.ltl` say more; these say what MOCS's experiments need, and quickly.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The variables of a controller program, read out of its saved states.
 
-A program's state is a snapshot of its objects (`controllers.snapshot`).  Here the attributes of the
+A program's state is a snapshot of its objects (`_controllers.snapshot`).  Here the attributes of the
 program, or of an os-ken app, are read from such a snapshot without the program being touched; collections
 become values that can be compared.  Attributes that begin with an underscore are the program's own business.
 """

@@ -5,7 +5,7 @@ default in the other.  Port numbers are 1.3's 32-bit ones; a 1.0 match is writte
 fields, a 1.0 action list as one `ApplyActions`.  Bit sets (port configuration, features) keep
 the bits of the session's version.  Statistics are in `stats`.
 
-`tag` is the model's name for the packet inside (see `world.frame`); no codec writes it.
+`tag` is the model's name for the packet inside (see `_world.frame`); no codec writes it.
 """
 
 from __future__ import annotations

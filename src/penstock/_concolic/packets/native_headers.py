@@ -1,4 +1,4 @@
-"""A frame's headers as `world.packet` has them, followed: what `parse` returns for a `SymFrame`.
+"""A frame's headers as `packet` has them, followed: what `parse` returns for a `SymFrame`.
 
 Numbers in the layers are followed.  Which layer is inside another is decided when somebody asks for
 its `payload`, and whether there is a tag when somebody asks for `tags`; `find(TCP)` decides whether

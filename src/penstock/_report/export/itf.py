@@ -7,7 +7,7 @@
 and `node` say what happened and to whom, and are empty in the first state.  `loop` is the state that
 follows the last one again, where a proof found a run that goes on for ever.
 
-A trace has no states, so the run is taken again (see `report.unfolding`); states end where that does.
+A trace has no states, so the run is taken again (see `_report.unfolding`); states end where that does.
 Whole numbers are written as `#bigint`, functions as `#map`, as ADR 15 of Apalache has it; names from a trace
 are never names of fields.
 """

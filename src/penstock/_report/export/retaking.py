@@ -5,7 +5,7 @@
         taken.line, taken.sends, again.world
 
 Nothing that the trace names is run: what its controllers said is put in where they said it (see
-`rootcause.recording`).  With the user's consent they run: a search is taken again in a world of its own, a
+`_rootcause.recording`).  With the user's consent they run: a search is taken again in a world of its own, a
 proof in the lifted network that it was about; of a fuzzing run everything in process is.  The steps end where
 the run goes another way than the trace, and `remark` then says so in one sentence.
 """

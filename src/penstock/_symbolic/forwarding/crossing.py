@@ -1,4 +1,4 @@
-"""A class of packets on its way through one switch: `world.switch.pipeline`, over terms.
+"""A class of packets on its way through one switch: `_world.switch.pipeline`, over terms.
 
 Where a rule matches some packets of the class and not others, the way splits: one branch per entry
 that may be met, each under the conditions that the entry matches and those before it do not.  A
@@ -7,7 +7,7 @@ branch is given up as soon as no packet is left on it.
 The rest follows the pipeline action by action.  Three things are said too generously, never too
 narrowly.  A select group's choice may be any of its live buckets.  What lies below an MPLS label
 is unknown.  And where a switch might send nothing of a packet at all, because of its MPLS labels or
-because it might be over a budget (`world.switch.budgets`), what was sent before is still reported; all
+because it might be over a budget (`_world.switch.budgets`), what was sent before is still reported; all
 that leaves the switch then counts as not exact.  What may be over is told by what all packets of the
 class cost together.
 """

@@ -1,7 +1,7 @@
 """Matches as conditions on a packet's header fields, which are terms.
 
 A switch reads a field only in packets of the kind that has it, and what it did not read counts as
-zero (see `world.switch.headers`).  So a match on `tcp_dst` asks for an Ethernet type and a protocol
+zero (see `_world.switch.headers`).  So a match on `tcp_dst` asks for an Ethernet type and a protocol
 too, and a field's term says what the field is *if* the packet has it.
 
 A header need not know every field.  What depends on one that it does not know has a verdict with

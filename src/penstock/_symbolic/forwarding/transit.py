@@ -1,6 +1,6 @@
 """A packet inside a switch, as terms: what later tables see of it, and what its bytes say.
 
-The two differ, as in `world.switch.rewriting`: the fields were read when the packet came in and
+The two differ, as in `_world.switch.rewriting`: the fields were read when the packet came in and
 are changed as actions change them, while some changes never reach the bytes (those of an IP packet
 without a protocol, say).  Whoever gets the packet next reads the bytes.
 

@@ -4,10 +4,10 @@ A packet is dropped *on purpose* if whoever wrote the rules (or the packet-out) 
 that it meets has no output and changes nothing, its action set was cleared, a group has no buckets, a
 meter's band drops it.  It is *lost* if a table has no entry for it, or if it was to be output and could not
 be: by the port that it came in by, a port that is not there, is down or does not forward, a group without a
-live bucket, or because that took more than a switch spends on a packet (`world.switch.budgets`).
+live bucket, or because that took more than a switch spends on a packet (`_world.switch.budgets`).
 
-Searches (`properties.black_holes`) read it off the reasons that the switch gives; the forwarding model
-(`forwarding.crossing`) gives the same reasons for classes of packets.
+Searches (`_properties.black_holes`) read it off the reasons that the switch gives; the forwarding model
+(`_forwarding.crossing`) gives the same reasons for classes of packets.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ MOST_QUOTED: Final = MAX_LENGTH - HEADER.size - _ERROR_FIELDS
 """How many bytes fit into an error message beside its own fields."""
 
 _KEPT: Final = 512
-"""How many messages of a session are kept: more than wait to be read by a switch (see `fuzz.live`)."""
+"""How many messages of a session are kept: more than wait to be read by a switch (see
+`_fuzz.live_harness`)."""
 
 
 def quoted(data: bytes) -> bytes:
