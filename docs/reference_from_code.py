@@ -22,7 +22,6 @@ import click
 
 import penstock
 from penstock import _api as api
-from penstock import _api_fields as keywords
 from penstock import _results as results
 from penstock import pytest_plugin
 from penstock._base.typed import Checked, described, hints_of
@@ -325,7 +324,7 @@ def _api() -> Iterator[str]:
     yield ""
     yield "## Keywords"
     yield ""
-    yield from markdown_of(keywords)
+    yield from markdown_of(api)
     yield ""
     yield "The fields themselves are [those of scenarios](scenario.md)."
     yield ""

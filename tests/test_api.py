@@ -12,8 +12,20 @@ from typing import Any
 
 import pytest
 
-from penstock._api import Broken, PenstockError, Scenario, check, fuzz, minimize, replay, verify
-from penstock._api_fields import CheckFields, FuzzFields, ScenarioFields, VerifyFields
+from penstock._api import (
+    Broken,
+    CheckFields,
+    FuzzFields,
+    PenstockError,
+    Scenario,
+    ScenarioFields,
+    VerifyFields,
+    check,
+    fuzz,
+    minimize,
+    replay,
+    verify,
+)
 from penstock._results import MOST_LINES, Result, Violation, nearest
 from penstock._scenario.fuzz_options import FuzzOptions
 from penstock._scenario.search_options import Limits

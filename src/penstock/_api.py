@@ -1,31 +1,40 @@
 """The functions `check`, `verify`, `fuzz`, `replay` and `minimize` of the package `penstock`.
 
-Keywords are the fields of scenarios (see `_api_fields`) and take the place of what the file says.  Traces are
+Keywords are the fields of scenarios, and take the place of what the file says.  Traces are
 written where the commands write them, unless `output` names another folder.
+
+Every field of `Scenario` is a keyword of each function.  The fields of the table that a function reads
+(`[search]`, `[verify]`, `[fuzz]`) are keywords of that function too: `check("app.py", seconds=10)` says the
+same as `seconds = 10` below `[search]`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
-from penstock._api_around import scenario_at
-from penstock._api_fields import CheckFields, FuzzFields, VerifyFields
 from penstock._base.files import staying
+from penstock._base.tables import Table
+from penstock._controllers.controller import Controller
+from penstock._properties.base import Property
 from penstock._report.run_story import Choice, tell_run
 from penstock._results import Broken, Minimised, Result, Violation
+from penstock._scenario.around import scenario_at
 from penstock._scenario.fuzz_options import FuzzOptions
 from penstock._scenario.scenario import Scenario
 from penstock._scenario.search_options import Limits
-from penstock._scenario.verify_options import VerifyOptions
+from penstock._scenario.verify_options import Method, VerifyOptions
 from penstock._story.story import ending, tell
 from penstock._trace.trace import Trace, read_trace
 from penstock._verdict.stopping import FIRST_THAT_LASTS
 from penstock._verdict.verdict import replayed
+from penstock._world.component import Component
+from penstock._world.hosts import HostMaker
+from penstock._world.topology import Topology
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
@@ -347,3 +356,76 @@ def _told_from(trace: Trace) -> str:
     if trace.verdict is not None:
         lines += ending(trace.verdict.property, trace.verdict.message, trace.verdict.cause)
     return "\n".join(lines).rstrip()
+
+
+# The names that the functions of `api` take: those of a scenario, one to one.
+
+
+class ScenarioFields(TypedDict, total=False):
+    """The fields of a scenario."""
+
+    controller: Table | Component | Controller
+    topology: str | Table | Topology
+    hosts: Mapping[str, Table | HostMaker]
+    properties: Sequence[str | Table | Property]
+    openflow: str
+    switches: Table
+    faults: Table
+    symbolic: Table
+    search: Table
+    fuzz: Table
+    verify: Table
+    controllers: Mapping[str, Table | Component | Controller]
+    name: str
+    folder: Path
+
+
+class CheckFields(ScenarioFields, total=False):
+    """The fields of a scenario and those of its `[search]`."""
+
+    order: Literal["breadth-first", "depth-first"]
+    start: Literal["joined", "cold"]
+    states: int | None
+    depth: int | None
+    seconds: float | None
+    memory_mb: int | None
+    all_violations: bool
+    compact: bool
+    strategies: Sequence[Any]
+    reductions: Sequence[str]
+
+
+class VerifyFields(ScenarioFields, total=False):
+    """The fields of a scenario, those of its `[verify]`, and the bounds of its `[search]`."""
+
+    mode: Method
+    fair: bool
+    timeouts: bool
+    states: int | None
+    seconds: float | None
+    memory_mb: int | None
+
+
+class FuzzFields(ScenarioFields, total=False):
+    """The fields of a scenario and those of its `[fuzz]`."""
+
+    seed: int
+    events: int | None
+    seconds: float | None
+    interval_ms: int | None
+    profile: str
+    rates: Mapping[str, float]
+    order: Literal["fifo", "random"]
+    deliveries: int
+    check_every: int
+    persistent_ms: int
+    settle_ms: int
+    trace_mb: int
+    invariants: Sequence[Any]
+    policy: str | None
+    after_crash: Literal["continue", "restart", "stop"]
+    listen: Mapping[str, str]
+    inputs: Sequence[str]
+    masks: Sequence[str]
+    error_patterns: Sequence[str]
+    ignored_errors: Sequence[str]

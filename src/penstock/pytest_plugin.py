@@ -35,7 +35,7 @@ from penstock._results import Broken, Result
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
-    from penstock._api_fields import CheckFields, FuzzFields, VerifyFields
+    from penstock._api import CheckFields, FuzzFields, VerifyFields
     from penstock._check.check import Report
     from penstock._fuzz.fuzzing import Report as Run
     from penstock._scenario.scenario import Scenario

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock._doctor import getting, parts, probing, requirements
+from penstock._doctor import parts, probing
 from penstock._doctor.parts import PARTS, Package, Part, Program
 
 ROOT = Path(__file__).parents[2]
@@ -34,21 +34,21 @@ def only_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Penstock be installed apart from its sources."""
-    monkeypatch.setattr(getting, "checkout", lambda: None)
+    monkeypatch.setattr(probing, "checkout", lambda: None)
 
 
 def test_every_package_that_penstock_asks_for_is_in_it_and_no_other() -> None:
     listed = {part.kind.distribution: part for part in PARTS if isinstance(part.kind, Package)}
-    assert listed.keys() - {"penstock"} == requirements.requirements().keys()
+    assert listed.keys() - {"penstock"} == parts.requirements().keys()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {each.split(">=")[0] for each in project["dependencies"]}
     assert {name for name, part in listed.items() if part.need == "required"} == {"penstock", *needed}
 
 
 def test_installed_metadata_say_the_same_as_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = requirements.requirements()
-    monkeypatch.setattr(requirements, "checkout", lambda: None)
-    installed = requirements.requirements()
+    here = parts.requirements()
+    monkeypatch.setattr(parts, "checkout", lambda: None)
+    installed = parts.requirements()
     assert installed.keys() == here.keys()
 
 
@@ -82,7 +82,7 @@ def test_a_package_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_package_that_is_too_old_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = {"click": requirements.Requirement("click", "999.1")}
+    wanted = {"click": parts.Requirement("click", "999.1")}
     monkeypatch.setattr(probing, "requirements", lambda: wanted)
     found = probing.probe(package("import click"))
     assert found.state == "broken" and found.reason.endswith("is too old: Penstock needs click>=999.1")
@@ -127,26 +127,26 @@ def test_a_program_is_missing_if_any_of_its_package_is(only_here: Path) -> None:
     ],
 )
 def test_versions_are_compared_by_their_numbers(version: str, oldest: str, is_too_old: bool) -> None:
-    assert requirements.is_too_old(version, oldest) is is_too_old
+    assert parts.is_too_old(version, oldest) is is_too_old
 
 
 def test_in_a_checkout_make_setup_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(getting, "checkout", lambda: ROOT)
+    monkeypatch.setattr(probing, "checkout", lambda: ROOT)
     monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
-    assert getting.how_to_get(package("import click")) == "make setup"
+    assert probing.how_to_get(package("import click")) == "make setup"
 
 
 def test_elsewhere_pip_and_apt_get_it(
     elsewhere: None, only_here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/opt/some env/bin/python")
-    assert getting.how_to_get(package("import z3", "z3-solver")) == (
+    assert probing.how_to_get(package("import z3", "z3-solver")) == (
         "'/opt/some env/bin/python' -m pip install --upgrade 'z3-solver>=4.12'"
     )
     tool = program(only_here, "true")
-    assert "package manager" in getting.how_to_get(tool)
+    assert "package manager" in probing.how_to_get(tool)
     (only_here / "apt-get").touch(mode=0o755)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert getting.how_to_get(tool) == "sudo apt-get install tool-package"
+    assert probing.how_to_get(tool) == "sudo apt-get install tool-package"
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert getting.how_to_get(tool) == "apt-get install tool-package"
+    assert probing.how_to_get(tool) == "apt-get install tool-package"

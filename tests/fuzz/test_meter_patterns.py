@@ -16,8 +16,7 @@ from calling_lab import Caller, greeted
 from live_lab import live_scenario, on_stage, scripted
 
 from penstock._controllers.tcp.remote import RemoteController
-from penstock._fuzz.calling import open_to_callers
-from penstock._fuzz.listening import Listening, with_services
+from penstock._fuzz.listening import Listening, open_to_callers, with_services
 from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.assembly import build_network
 from penstock._world.faults import Faults

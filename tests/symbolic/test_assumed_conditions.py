@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from penstock._concolic.solving.assumed import Assumed
+from penstock._concolic.solving.allowed import Assumed
 from penstock._concolic.terms import FALSE, TRUE, Term, both, const, either, eq, evaluate, lt, negation, var
 
 X, Y = var("x", 2), var("y", 2)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hash_seeds import printed_under_hash_seeds
 from penstock._concolic.solving.compiled import compile_term
 from penstock._concolic.solving.solver import Solver
-from penstock._concolic.solving.z3_answers import Question
-from penstock._concolic.solving.z3_terms import Translator
+from penstock._concolic.solving.z3_terms import Question, Translator
 from penstock._concolic.space import Space, Variable
 from penstock._concolic.terms import (
     FALSE,

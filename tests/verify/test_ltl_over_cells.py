@@ -12,7 +12,7 @@ from explore.random_systems import random_network
 from little_components import two_talkers
 from penstock._properties.base import Property
 from penstock._verify.ltl.checking import Verdict, decide, property_of
-from penstock._verify.ltl.over_cells import ComponentView, NetworkRuns
+from penstock._verify.ltl.product import ComponentView, NetworkRuns
 from penstock._verify.ltl.signature import NUMBER, TEXT, Signature, many, one
 from penstock._world.faults import Faults
 from penstock._world.network import Network

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock._verify.ltl.lexer import FormulaError
-from penstock._verify.ltl.parser import DEEPEST, LONGEST, parse
+from penstock._verify.ltl.parser import DEEPEST, LONGEST, FormulaError, parse
 from penstock._verify.ltl.syntax import (
     After,
     Comparison,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from penstock._verify.ltl.lexer import FormulaError
-from penstock._verify.ltl.parser import parse
+from penstock._verify.ltl.parser import FormulaError, parse
 from penstock._verify.ltl.signature import NUMBER, TEXT, TRUTH, VALUE, Signature, check, many, one
 
 NETWORK = Signature(

@@ -17,9 +17,8 @@ from penstock._base.checkout import checkout
 from penstock._base.clean_text import json_text
 from penstock._base.terminal import say_lines
 from penstock._base.version import VERSION
-from penstock._doctor.getting import how_to_get
 from penstock._doctor.parts import PARTS, Need, Part
-from penstock._doctor.probing import Probe, probe_all
+from penstock._doctor.probing import Probe, how_to_get, probe_all
 
 _TITLES: Final[dict[Need, str]] = {
     "required": "Required",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from penstock._api_around import scenario_at
 from penstock._base.suggesting import hint
 from penstock._engine.building import plan
+from penstock._scenario.around import scenario_at
 from penstock._scenario.scenario import Scenario
 from penstock._scenario.search_options import NONE, REDUCTIONS
 from penstock.errors import PenstockError

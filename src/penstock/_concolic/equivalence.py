@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from penstock._concolic.packets.frames import FrameSpace
-from penstock._concolic.solving.assumed import Assumed
+from penstock._concolic.solving.allowed import Assumed
 from penstock._concolic.solving.solver import Solver
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import FALSE, TRUE, Term, evaluate

@@ -7,10 +7,16 @@ This is the one list of them.  `penstock doctor` prints it, tests look up which 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import tomllib
 from dataclasses import dataclass
+from importlib import metadata
+from itertools import chain
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
+
+from penstock._base.checkout import checkout
 
 Need = Literal["required", "optional", "development"]
 
@@ -101,6 +107,7 @@ PARTS: Final = (
     Part("CrossHair", Package("crosshair-tool", "import crosshair"), "the oracle of paths", "development"),
     Part("furo", Package("furo", "import furo"), "the theme of the pages", "development"),
     Part("Hypothesis", Package("hypothesis", "import hypothesis"), "generated tests", "development"),
+    Part("import-linter", Package("import-linter", "import importlinter"), "floors", "development"),
     Part("jsonschema", Package("jsonschema", "import jsonschema"), "checking exports", "development"),
     Part("Mininet", Package("mininet", "import mininet.topo"), "the oracle of topologies", "development"),
     Part("mypy", Package("mypy", "import mypy.api"), "types", "development"),
@@ -130,3 +137,47 @@ def debian_package(command: str) -> str:
 def programs() -> list[Program]:
     """Return the programs of the table."""
     return [part.kind for part in PARTS if isinstance(part.kind, Program)]
+
+
+# Which Python packages Penstock asks for: as its pyproject.toml says, or its installed metadata.
+
+
+_REQUIREMENT: Final = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*(?:>=\s*([^\s;,]+))?")
+
+
+class Requirement(NamedTuple):
+    """A Python package that Penstock asks for, and the oldest version that will do."""
+
+    name: str
+    oldest: str
+
+    def __str__(self) -> str:
+        return f"{self.name}>={self.oldest}" if self.oldest else self.name
+
+
+def requirements() -> dict[str, Requirement]:
+    """Return all that Penstock asks for by name, whether always or for one of its extras."""
+    matches = filter(None, map(_REQUIREMENT.match, _written()))
+    found = [Requirement(match[1].lower(), match[2] or "") for match in matches]
+    return {each.name: each for each in found if each.name != "penstock"}
+
+
+def _written() -> list[str]:
+    root = checkout()
+    if root is None:
+        return metadata.requires("penstock") or []
+    # What was installed from a checkout may be older than what is in it now.
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+
+
+def is_too_old(version: str, oldest: str) -> bool:
+    """Tell whether a version comes before another; what is not a number in them does not count."""
+    return _numbers(version) < _numbers(oldest)
+
+
+def _numbers(version: str) -> list[int]:
+    numbers = [int(each) for each in re.findall(r"\d+", version.partition("+")[0])]
+    while numbers and not numbers[-1]:
+        numbers.pop()  # 4.0 is no newer than 4
+    return numbers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,10 +16,19 @@ from pathlib import Path
 from typing import Final, Literal, assert_never
 
 from penstock._base import ryu_names
-from penstock._base.checkout import cache_folder
+from penstock._base.checkout import cache_folder, checkout
 from penstock._base.version import VERSION
-from penstock._doctor.parts import FaucetEnvironment, Package, Part, Program, RyuSources, find_program
-from penstock._doctor.requirements import is_too_old, requirements
+from penstock._doctor.parts import (
+    FaucetEnvironment,
+    Package,
+    Part,
+    Program,
+    Requirement,
+    RyuSources,
+    find_program,
+    is_too_old,
+    requirements,
+)
 
 PATIENCE_S: Final = 60.0
 _FAUCETS: Final = ("faucet-env", "faucet")
@@ -136,3 +146,50 @@ def _failure(status: int, output: str) -> str:
         return f"it is killed by {signal.Signals(-status).name}"
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[-1] if lines else f"it ends with the status {status}"
+
+
+# How to get a part: a command for this machine and this installation.
+
+
+_FAUCET: Final = (
+    f"{shlex.quote(sys.executable)} -m venv faucet-env && faucet-env/bin/python -m pip install faucet"
+)
+"""As docs/howto/faucet.md has it: an environment of its own, since Faucet wants another os-ken."""
+
+
+def how_to_get(part: Part) -> str:
+    """Return the command that gets a part, or brings it up to date."""
+    match part.kind:
+        case Package() as package:
+            return _get_package(package)
+        case Program() as program:
+            return _get_program(program)
+        case RyuSources():
+            return "penstock fetch-ryu"
+        case FaucetEnvironment():
+            return "make setup" if _in_checkout() else _FAUCET
+        case _:
+            assert_never(part.kind)
+
+
+def _in_checkout() -> bool:
+    """Tell whether Penstock runs in the environment that `make setup` keeps."""
+    root = checkout()
+    return root is not None and Path(sys.prefix).resolve() == (root / ".venv").resolve()
+
+
+def _get_package(package: Package) -> str:
+    if _in_checkout():
+        return "make setup"
+    wanted = requirements().get(package.distribution, Requirement(package.distribution, ""))
+    pip = [sys.executable, "-m", "pip", "install"]
+    how = "--force-reinstall" if package.distribution == "penstock" else "--upgrade"
+    return shlex.join([*pip, how, str(wanted)])
+
+
+def _get_program(program: Program) -> str:
+    if find_program("apt-get") is None:
+        return f"install {program.debian} (as Debian calls it) with this system's package manager"
+    if os.geteuid():
+        return f"sudo apt-get install {program.debian}"
+    return "make setup" if _in_checkout() else f"apt-get install {program.debian}"

@@ -15,21 +15,29 @@ under way arrives, controllers and switches do what they still have to do, and t
 
 How much of this is tried is bounded, in steps and in seconds; what was not tried is not told, nor what a run
 shows that does not come to rest.
+
+The runs of an explanation differ in little, and most of their time would be spent on handlers that do what
+they have done before.  A component does the same whenever it is given the same in the same state, which the
+search that found the violation has relied on and looked at (`_explore.reexecution`); here it is relied on
+too.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from penstock._controllers import watched
 from penstock._engine.building import Built
 from penstock._engine.watched_world import WatchedWorld
 from penstock._explain.cause import headlines
-from penstock._explain.remembered_steps import remembering
 from penstock._story.explanation import Needed
 from penstock._trace.trace import Causality
+from penstock._world.component import Component, Port, Step
+from penstock._world.network import Network
 from penstock._world.transition import ACT, DELIVER, Record
 from penstock.errors import PenstockError
 
@@ -250,3 +258,41 @@ def _turned(records: Sequence[Record], order: _Order, first: int, second: int) -
         yield place
         if place == second:
             yield from later
+
+
+# A network whose programs under test make each step once, however often it is asked for.
+
+
+def remembering(network: Network) -> Network:
+    """Return a network like another, in which the steps of programs under test are remembered."""
+    found = copy(network)
+    found.components = tuple(
+        _Remembering(made) if next(watched.programs([made]), None) is not None else made
+        for made in network.components
+    )
+    return found
+
+
+class _Remembering:
+    """A component that is asked for each step once."""
+
+    def __init__(self, inner: Component) -> None:
+        self.inner = inner
+        self._made: dict[Hashable, Step] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def act(self, state: Hashable, action: str) -> Step:
+        """Let the component perform an action."""
+        return self._once((state, action), lambda: self.inner.act(state, action))
+
+    def receive(self, state: Hashable, port: Port, message: Hashable) -> Step:
+        """Let the component take a message."""
+        return self._once((state, port, message), lambda: self.inner.receive(state, port, message))
+
+    def _once(self, key: Hashable, make: Callable[[], Step]) -> Step:
+        step = self._made.get(key)
+        if step is None:
+            step = self._made[key] = make()
+        return step

@@ -476,7 +476,7 @@ def _callers(stage: Harness) -> AbstractAsyncContextManager[object]:
     """Return what lets others call on the switches, where the scenario has them listen."""
     if not stage.setting.options.listen:
         return nullcontext()
-    from penstock._fuzz.calling import open_to_callers
+    from penstock._fuzz.listening import open_to_callers
 
     return open_to_callers(stage)
 

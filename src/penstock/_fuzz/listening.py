@@ -10,6 +10,11 @@ run and of its trace.  A switch tells such a session nothing that it did not ask
 
 A switch serves as many callers at once as there are such controllers (`ovs-ofctl show` calls twice); whoever
 calls then waits until one of them hangs up.  A switch without power hangs up, and answers no call.
+
+listen = {s1 = "ptcp:6654"}       # ovs-ofctl -O OpenFlow13 dump-flows tcp:127.0.0.1:6654
+
+What callers do is recorded like all else (see `listening`).  On virtual time nobody is served while inputs
+are performed, because none of them waits for anything; a caller is heard while the console waits.
 """
 
 from __future__ import annotations
@@ -18,14 +23,18 @@ import asyncio
 import contextlib
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from penstock._base.files import UnwritableError, remove
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._controllers.tcp.session import ControlSession
+from penstock._fuzz.harness import Harness
+from penstock._fuzz.live_harness import LiveHarness
+from penstock._fuzz.virtual_harness import FEWEST_STEPS
 from penstock._world.component import Component, Endpoint
 from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch, SwitchOptions
@@ -213,3 +222,25 @@ class _Call(ControlSession):
         assert self._line is not None
         self.place = place
         self._line.resume_reading()
+
+
+# A run whose switches can be called on while it goes on: what `listen` in `[fuzz]` asks for.
+
+
+@contextlib.asynccontextmanager
+async def open_to_callers(stage: Harness) -> AsyncIterator[dict[str, str]]:
+    """Have the switches listen that a scenario names; give how each is called."""
+    proceed = stage.proceed if isinstance(stage, LiveHarness) else partial(stage.run, FEWEST_STEPS)
+    listening = Listening(stage.world, proceed)
+    for switch in stage.setting.switches:
+        for service in SERVICES:
+            # Also where nobody can call: a session that nobody holds is no session.
+            stage.world.take(f"{FABRIC} disconnect {switch}-{service}")
+    proceed()
+    try:
+        yield {
+            switch: await listening.listen(switch, address)
+            for switch, address in stage.setting.options.listen.items()
+        }
+    finally:
+        listening.close()

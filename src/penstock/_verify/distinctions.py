@@ -16,7 +16,7 @@ from penstock._concolic.packets.frames import FrameSpace
 from penstock._concolic.terms import Term, both, const, either, eq, ite, lt, negation
 from penstock._verify.abstract_controller import SYNCHRONISE
 from penstock._verify.abstract_switch import ADD, DELETE, EXPIRE, REPLY
-from penstock._verify.ltl.lexer import FormulaError
+from penstock._verify.ltl.parser import FormulaError
 from penstock._verify.ltl.syntax import (
     After,
     Comparison,

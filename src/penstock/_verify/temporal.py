@@ -14,11 +14,10 @@ from typing import Any
 from penstock._explore.search import Bounds
 from penstock._verify.formulas import Reading
 from penstock._verify.lifting import Model
-from penstock._verify.ltl.checking import Verdict, decide
+from penstock._verify.ltl.checking import Meter, Verdict, decide
 from penstock._verify.ltl.core import holds
 from penstock._verify.ltl.grounding import Grounded, ground
-from penstock._verify.ltl.metering import Meter
-from penstock._verify.ltl.over_cells import ComponentView, Label, NetworkRuns
+from penstock._verify.ltl.product import ComponentView, Label, NetworkRuns
 from penstock._verify.observations import Experience
 from penstock._verify.verification import look_at_programs
 from penstock._verify.vocabulary import Vocabulary

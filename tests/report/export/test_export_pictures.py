@@ -12,9 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock._base.clean_text import visible
-from penstock._report.export.dot import dot_text
-from penstock._report.export.graphs import LONGEST_TEXT, MOST_STEPS, Happening
-from penstock._report.export.mermaid import mermaid_run, mermaid_text
+from penstock._report.export.graphs import (
+    LONGEST_TEXT,
+    MOST_STEPS,
+    Happening,
+    dot_text,
+    mermaid_run,
+    mermaid_text,
+)
 
 HOSTILE = {"s1": 's1"]; x [label="y\\', "h1": "end", "h2": '<b>&#35;"\n}; subgraph', "c0": "c0: --x %%{init"}
 

@@ -3,15 +3,26 @@
 Most conditions that a controller asks compare an input, or some of its bits, with a number.  A
 `Allowed` holds what such conditions come to together.  The solver then need not search where they
 contradict each other or leave one value, and a reader need not read what follows from the rest.
+
+Classes of packets are split again and again by conditions that share most of their parts.  Much of what
+a solver would have to find out about them is plain to see: an input that must have one value has no
+other, and what was excluded does not come back.  Nothing here is needed for an answer to be right; it saves
+the solver questions.
+
+Digits of a number, or what is left of a text without its ends, are divisions and remainders, and Z3 is slow
+at these.  A port has 65,536 values, and to try them all takes a tenth of a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from penstock._concolic.terms import Term, negation, truth
+from penstock._concolic.solving.compiled import compile_term
+from penstock._concolic.space import Variable
+from penstock._concolic.terms import FALSE, TRUE, Term, both, either, negation, substitute, subterms, truth
 
 
 def conjuncts(condition: Term) -> Iterator[Term]:
@@ -159,3 +170,73 @@ class Allowed:
         for bit in free:
             found += [value | bit for value in found]
         return [value for value in found if value in self]
+
+
+# What is left of a condition where others are known to hold.
+
+
+class Assumed:
+    """Conditions that hold, and what they say of others."""
+
+    def __init__(self, conditions: Iterable[Term]) -> None:
+        self._values: dict[str, Term] = {}
+        """The inputs that have one value."""
+        self._facts: dict[Term, Term] = {}
+        """Conditions whose truth is known."""
+        for condition in conditions:
+            self._facts[condition] = TRUE
+            if condition.op == "not":
+                self._facts[condition.operands[0]] = FALSE
+            elif condition.op == "==":
+                one, other = condition.operands
+                if one.op == "var" and other.value is not None:
+                    self._values[str(one.args[0])] = other
+
+    def left_of(self, condition: Term) -> Term:
+        """Return what a condition comes to."""
+        return self._judged(substitute(condition, self._values))
+
+    def _judged(self, condition: Term) -> Term:
+        known = self._facts.get(condition)
+        if known is not None:
+            return known
+        match condition.op:
+            case "not":
+                return negation(self._judged(condition.operands[0]))
+            case "and":
+                return both(*map(self._judged, condition.operands))
+            case "or":
+                return either(*map(self._judged, condition.operands))
+            case _:
+                return condition
+
+
+# Inputs of few bits: which of their values satisfy what is asked of them alone, found by trying all.
+
+
+WIDEST: Final = 16
+"""How many bits an input may have for all its values to be tried."""
+
+_MOST_LIKELY: Final = 16
+"""How many values are proposed, of those that will do."""
+
+
+def is_arithmetic(conditions: Sequence[Term]) -> bool:
+    """Tell whether conditions ask for quotients or remainders."""
+    return any(map(_divides, conditions))
+
+
+@lru_cache(maxsize=1 << 14)
+def _divides(condition: Term) -> bool:
+    return any(part.op in ("//", "%") for part in subterms(condition))
+
+
+def narrowed(variable: Variable, conditions: Sequence[Term]) -> Variable | None:
+    """Return an input with values to try first that satisfy conditions on it alone; None if none does."""
+    suits = compile_term(both(*conditions), [variable.name])
+    values = [value for value in range(1 << variable.width) if suits(value)]
+    if not values:
+        return None
+    known = set(values)
+    preferred = [value for value in variable.preferred if value in known]
+    return replace(variable, preferred=tuple(dict.fromkeys([*preferred, *values[:_MOST_LIKELY]])))

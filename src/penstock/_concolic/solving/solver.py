@@ -23,9 +23,8 @@ from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from penstock._concolic.solving.allowed import conjuncts
+from penstock._concolic.solving.allowed import WIDEST, conjuncts, is_arithmetic, narrowed
 from penstock._concolic.solving.compiled import Evaluator
-from penstock._concolic.solving.enumeration import WIDEST, is_arithmetic, narrowed
 from penstock._concolic.solving.guesses import GivenUp, guess
 from penstock._concolic.space import Space, Variable
 from penstock._concolic.terms import FALSE, Term
@@ -157,8 +156,7 @@ class Solver:
 
     def _ask_z3(self, variables: Sequence[Variable], conditions: Sequence[Term]) -> dict[str, int] | None:
         # Z3 takes a tenth of a second to load, and most explorations never need it.
-        from penstock._concolic.solving.z3_answers import Question
-        from penstock._concolic.solving.z3_terms import Translator
+        from penstock._concolic.solving.z3_terms import Question, Translator
 
         started = perf_counter()
         if self._translator is None:

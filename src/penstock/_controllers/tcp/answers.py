@@ -7,12 +7,18 @@ controller hung up, or that it let lie, counts as unanswered.
 A process that ends hangs up first, and is known to have ended a moment later.  Then it was the end, which is
 told by itself, and no want of an answer.  So a question on which the controller hung up stays open for that
 moment, in which it may still be withdrawn.
+
+That a controller has answered an echo does not mean that it is through with what it heard before: in
+many, other threads do the work.  But a controller that works uses a processor, or waits for one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from penstock._controllers.tcp.reconnecting_session import ReconnectingSession
@@ -95,3 +101,29 @@ class Answers:
             if not question.session.is_paused:
                 self._miss(question)
         self._open.clear()
+
+
+# Whether processes are at work, as the scheduler sees it.
+
+
+_AT_WORK: Final = ("R", "D")
+
+
+class Activity(NamedTuple):
+    """The processor time used so far, in nanoseconds, and whether a thread runs or wants to run."""
+
+    used_ns: int
+    at_work: bool
+
+
+def activity(processes: Iterable[int]) -> Activity:
+    """Return how busy these processes are and were; one that has gone counts for nothing."""
+    used, at_work = 0, False
+    for process in processes:
+        with contextlib.suppress(OSError):
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                with contextlib.suppress(OSError):
+                    state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+                    at_work = at_work or state in _AT_WORK
+                    used += int((thread / "schedstat").read_text().split()[0])
+    return Activity(used, at_work)

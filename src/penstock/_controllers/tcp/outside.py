@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from penstock._controllers.held import Ledger
-from penstock._controllers.tcp.activity import activity
-from penstock._controllers.tcp.answers import Answers
+from penstock._controllers.tcp.answers import Answers, activity
 from penstock._controllers.tcp.log_lines import FollowedFile
 from penstock._controllers.tcp.process import GRACE_S, ControllerProcess, Program
 from penstock._controllers.tcp.reconnecting_session import ReconnectingSession

@@ -9,11 +9,17 @@ what led to the violation is drawn, and of any run no more than the last `MOST_S
 
 Nothing else is run.  All texts are a stranger's, so nodes have made-up names and texts are escaped (see `dot`
 and `mermaid` for the languages).
+
+Each text is a quoted string, in which quotation marks and backslashes are escaped, so that none is taken
+for one of the language's own escapes.
+
+Each character that may have a meaning in the language is written by its number, as in `#35;`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -187,3 +193,114 @@ def shown(text: str) -> str:
     """Return as much of a text as a picture has room for, without what cannot be seen."""
     clean = visible(text[: LONGEST_TEXT + 1].replace("\n", " "), keep="")
     return clean if len(clean) <= LONGEST_TEXT else clean[: LONGEST_TEXT - 1] + "…"
+
+
+# Pictures in Graphviz's language.
+
+
+def dot_network(nodes: list[Node], edges: list[Edge], verdict: str) -> Iterator[str]:
+    """Yield a network in Graphviz's language."""
+    shapes = {"host": "ellipse", "switch": "box", "controller": "hexagon"}
+    yield "digraph network {"
+    yield f"  label={dot_text(verdict)}; labelloc=t; edge [dir=none];"
+    ids = {node.name: f"n{number}" for number, node in enumerate(nodes)}
+    for node in nodes:
+        mark = ", color=red, penwidth=2" if node.is_named else ""
+        yield f"  {ids[node.name]} [label={dot_text(node.name)}, shape={shapes[node.kind]}{mark}];"
+    looks = {
+        "link": "",
+        "seen": ", style=dashed",
+        "control": ", style=dotted, color=grey",
+        "way": ", dir=forward, color=red, fontcolor=red, penwidth=2",
+    }
+    for edge in edges:
+        yield f"  {ids[edge.a]} -> {ids[edge.b]} [label={dot_text(edge.text)}{looks[edge.kind]}];"
+    yield "}"
+
+
+def dot_run(happenings: list[Happening], verdict: str) -> Iterator[str]:
+    """Yield the steps of a run in Graphviz's language: each component a column, time goes down."""
+    columns = {name: f"g{number}" for number, name in enumerate(lanes_of(happenings))}
+    yield "digraph run {"
+    yield f"  label={dot_text(verdict)}; labelloc=t; node [shape=box, fontsize=10];"
+    last = {}
+    for name, column in columns.items():
+        yield f"  {column} [label={dot_text(name)}, shape=plaintext, group={column}];"
+        last[name] = column
+    if len(columns) > 1:
+        yield f"  {{ rank=same; {'; '.join(columns.values())} }}"
+        yield f"  {' -> '.join(columns.values())} [style=invis];"
+    drawn = {happening.number for happening in happenings}
+    for happening in happenings:
+        here, column = f"e{happening.number}", columns[happening.node]
+        yield f"  {here} [label={dot_text(happening.told)}, group={column}];"
+        yield f"  {last[happening.node]} -> {here} [weight=9, arrowhead=none, color=grey];"
+        if happening.cause in drawn:
+            yield f"  e{happening.cause} -> {here};"
+        last[happening.node] = here
+    yield "}"
+
+
+def dot_text(text: str) -> str:
+    """Return a text as a quoted string that is shown as it is."""
+    escaped = shown(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+# Pictures in Mermaid's language, which many show in Markdown.
+
+
+_SPECIAL: Final = re.compile(r"[^A-Za-z0-9 .,:()\[\]/_'+*=!?…-]")
+_END: Final = re.compile(r"\b([eE])(?=[nN][dD]\b)")
+"""A word of the language, wherever it stands."""
+
+
+def mermaid_network(nodes: list[Node], edges: list[Edge], verdict: str) -> Iterator[str]:
+    """Yield a network in Mermaid's language."""
+    shapes = {"host": ('(["', '"])'), "switch": ('["', '"]'), "controller": ('{{"', '"}}')}
+    yield "flowchart LR"
+    yield f'  verdict["{mermaid_text(verdict)}"]'
+    ids = {node.name: f"n{number}" for number, node in enumerate(nodes)}
+    for node in nodes:
+        left, right = shapes[node.kind]
+        yield f"  {ids[node.name]}{left}{mermaid_text(node.name)}{right}"
+    arrows = {"link": "---", "seen": "-.-", "control": "-.-", "way": "==>"}
+    for edge in edges:
+        text = f'|"{mermaid_text(edge.text)}"|' if edge.text else ""
+        yield f"  {ids[edge.a]} {arrows[edge.kind]}{text} {ids[edge.b]}"
+    if marked := [ids[node.name] for node in nodes if node.is_named]:
+        yield "  classDef named stroke:#c00,stroke-width:3px"
+        yield f"  class {','.join(marked)} named"
+
+
+def mermaid_run(happenings: list[Happening], verdict: str) -> Iterator[str]:
+    """Yield the steps of a run as a sequence diagram in Mermaid's language."""
+    lanes = {name: f"p{number}" for number, name in enumerate(lanes_of(happenings))}
+    yield "sequenceDiagram"
+    for name, lane in lanes.items():
+        yield f"  participant {lane} as {mermaid_text(name)}"
+    for happening in happenings:
+        lane, told = lanes[happening.node], mermaid_text(happening.told)
+        if happening.sender in lanes and happening.sender != happening.node:
+            yield f"  {lanes[happening.sender]}->>{lane}: {told}"
+        else:
+            yield f"  Note over {lane}: {told}"
+        if happening.lost:
+            yield f"  {lane}--x{lane}: {happening.lost} lost"
+    if lanes:
+        ends = list(lanes.values())
+        over = ends[0] if len(ends) == 1 else f"{ends[0]},{ends[-1]}"
+        yield f"  Note over {over}: {mermaid_text(verdict)}"
+
+
+def mermaid_text(text: str) -> str:
+    """Return a text that is shown as it is."""
+    escaped = _SPECIAL.sub(_number, shown(text).strip())
+    return _END.sub(_number, escaped) or _BLANK
+
+
+_BLANK: Final = "#32;"
+
+
+def _number(found: re.Match[str]) -> str:
+    return f"#{ord(found[0])};"

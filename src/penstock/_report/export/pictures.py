@@ -5,9 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from penstock._report.export.dot import dot_network, dot_run
-from penstock._report.export.graphs import MOST_STEPS, happenings_of, network_of
-from penstock._report.export.mermaid import mermaid_network, mermaid_run
+from penstock._report.export.graphs import (
+    MOST_STEPS,
+    dot_network,
+    dot_run,
+    happenings_of,
+    mermaid_network,
+    mermaid_run,
+    network_of,
+)
 from penstock._report.export.violations import source_of, violations_of
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from penstock._base.suggesting import meant_instead
-from penstock._verify.ltl.lexer import FormulaError
+from penstock._verify.ltl.parser import FormulaError
 from penstock._verify.ltl.syntax import (
     IGNORED,
     After,
