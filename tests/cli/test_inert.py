@@ -197,7 +197,7 @@ def test_what_a_trace_carries_is_what_its_controller_would_say_again(
 # Our own traces.
 
 
-FLOODING = "from penstock._controllers.native import FLOOD as WORD\n"
+FLOODING = "from penstock import FLOOD as WORD\n"
 
 
 def own(folder: Path, helper: str = FLOODING) -> Path:

@@ -63,7 +63,10 @@ class Part:
 
 _USE_Z3: Final = "import z3; x = z3.Int('x'); s = z3.Solver(); s.add(x > 1); assert s.check() == z3.sat"
 _USE_GREENLET: Final = "from greenlet import greenlet; assert greenlet(lambda: 1).switch() == 1"
-_USE_OS_KEN: Final = "from penstock._demo import demo_scenario; demo_scenario('loop').build()"
+_USE_OS_KEN: Final = (
+    "from penstock._demo import demo_scenario; from penstock._engine.building import build; "
+    "build(demo_scenario('loop'))"
+)
 _USE_PENSTOCK: Final = (
     "from penstock._check.check import check; from penstock._demo import demo_scenario; "
     "assert check(demo_scenario('loop')).findings, 'no bug was found in the demo'"
