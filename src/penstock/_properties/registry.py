@@ -15,7 +15,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, NamedTuple
@@ -154,6 +153,8 @@ def is_followed(given: object) -> bool:
 @cache
 def registered() -> Mapping[str, Any]:
     """Return the properties of installed packages, by name."""
+    from importlib.metadata import entry_points  # which is slow to import, and hardly ever asked
+
     found: dict[str, Any] = {}
     for each in entry_points(group=GROUP):
         if each.name not in PROPERTIES and each.name not in _SENTENCES:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
 
@@ -171,6 +170,8 @@ def _as_strategy(found: object, name: str) -> type[Strategy]:
 @cache
 def registered() -> Mapping[str, type[Strategy]]:
     """Return the strategies of installed packages, by name."""
+    from importlib.metadata import entry_points  # which is slow to import, and hardly ever asked
+
     return {
         each.name: _as_strategy(run_users(f"The strategy {each.name} of {each.value}", each.load), each.name)
         for each in entry_points(group=GROUP)
