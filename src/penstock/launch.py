@@ -139,7 +139,7 @@ def _load(manager: Any, apps: Sequence[str]) -> None:
         except ModuleNotFoundError as error:
             if ryu_names.is_ryu(name) and not ryu_names.source_folders():
                 raise PenstockError(ryu_names.missing(name)) from None
-            raise PenstockError(f"{name} cannot be imported ({error}): check its name.") from None
+            raise PenstockError(f"{name} failed to import: {error}; check its name.") from None
         if name not in manager.applications_cls:
             raise PenstockError(
                 f"{name} has no app in it: define a class that derives from OSKenApp or RyuApp."

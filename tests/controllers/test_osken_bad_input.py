@@ -89,7 +89,7 @@ def test_an_app_that_fails_to_import(tmp_path: Path, text: str, reason: str):
     file = tmp_path / "broken.py"
     file.write_text(text)
     assert refusal(str(file)) == (
-        f"{file} cannot be imported ({reason.format(file=file)}): mend it, or install what it needs."
+        f"{file} failed to import: {reason.format(file=file)}; fix it, or install what it needs."
     )
     assert "broken" not in sys.modules
 
@@ -97,28 +97,28 @@ def test_an_app_that_fails_to_import(tmp_path: Path, text: str, reason: str):
 def test_an_app_with_a_syntax_error(tmp_path: Path):
     file = tmp_path / "broken.py"
     file.write_text("def f(:\n")
-    assert f"cannot be imported (SyntaxError: invalid syntax at {file}:1)" in refusal(str(file))
+    assert f"failed to import: SyntaxError: invalid syntax at {file}:1" in refusal(str(file))
 
 
 def test_an_app_that_imports_a_part_of_ryu_that_nobody_has(tmp_path: Path):
     file = tmp_path / "lost.py"
     file.write_text("from ryu.lib import no_such_thing\n")
-    assert "cannot be imported (ImportError: cannot import name 'no_such_thing'" in refusal(str(file))
+    assert "failed to import: ImportError: cannot import name 'no_such_thing'" in refusal(str(file))
 
 
 def test_an_app_that_fails_to_start(tmp_path: Path):
     failing = "def __init__(self, *args, **kwargs):\n    super().__init__(*args, **kwargs)\n    "
     app = write_app(tmp_path, failing + "kwargs['wsgi']")
     assert refusal(app) == (
-        f"{app} cannot be started (KeyError: 'wsgi' at {app}:12): mend it, or give it the options it needs."
+        f"{app} failed to start: KeyError: 'wsgi' at {app}:12; fix it, or give it the options it needs."
     )
     app = write_app(tmp_path, failing + "hub.Event().wait()")
     assert refusal(app) == (
-        f"{app} cannot be started, because little_app.__init__ waits while the apps are made: wait in a task."
+        f"{app} failed to start: little_app.__init__ waits while the apps are made; wait in a task instead."
     )
     app = write_app(tmp_path, failing + "hub.spawn(self.nothing, 1)\ndef nothing(self): pass")
     assert refusal(app).startswith(
-        f"{app} fails when started (TypeError: LittleApp.nothing() takes 1 positional"
+        f"{app} failed to start: TypeError: LittleApp.nothing() takes 1 positional"
     )
 
 
@@ -126,9 +126,7 @@ def test_an_app_that_never_stops_starting(tmp_path: Path):
     app = write_app(
         tmp_path, "def start(self):\n    hub.spawn(self.spin)\ndef spin(self):\n    while True: hub.sleep()"
     )
-    assert refusal(app) == (
-        f"{app} does not come to rest when started: its tasks took more than 10000 turns."
-    )
+    assert refusal(app) == (f"{app} failed to start: its tasks took more than 10000 turns.")
 
 
 def test_a_file_named_like_a_module_of_pythons(tmp_path: Path):

@@ -92,7 +92,7 @@ def test_an_app_refuses_a_version_that_it_does_not_speak(tmp_path: Path) -> None
 def test_an_app_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     told = launched("no_such_app")
     assert told.returncode == 2
-    assert told.stderr == "no_such_app cannot be imported (No module named 'no_such_app'): check its name.\n"
+    assert told.stderr == "no_such_app failed to import: No module named 'no_such_app'; check its name.\n"
     told = launched(str(tmp_path / "nothing.py"))
     assert told.returncode == 2
     assert told.stderr == f"There is no file {tmp_path / 'nothing.py'}: check the path of the app.\n"

@@ -146,7 +146,7 @@ def is_invariant(given: object) -> bool:
 def is_followed(given: object) -> bool:
     """Tell whether a fuzzing run judges what a scenario names along its packets."""
     if isinstance(given, str):
-        return not is_invariant(given) and (given in (*PROPERTIES, *registered()) or ":" in given)
+        return not is_invariant(given) and (given in PROPERTIES or ":" in given or given in registered())
     return isinstance(given, Property)
 
 

@@ -289,7 +289,7 @@ def _decide(proving: Proving, proof: Proof, started: float, progress: Progress |
     """Prove what is to be proved, or find runs that break it."""
     skipped_by: list[Bound] = []
     if proving.left_out:
-        skipped = f"skipped, since verify does not know them: {', '.join(proving.left_out)}"
+        skipped = f"skipped (verify does not decide them): {', '.join(proving.left_out)}"
         if proof.scenario.properties is DEFAULT_PROPERTIES:
             proof.remarks.append(f"{skipped.capitalize()}.")
         else:

@@ -221,11 +221,12 @@ class OsKenController:
         try:
             doings = program.perform(Start(), circumstances)
         except Overrun as error:
-            raise PenstockError(f"{program.name} does not come to rest when started: {error}.") from None
+            raise PenstockError(f"{program.name} failed to start: {error}.") from None
         if doings.crashes:
             crash = doings.crashes[0]
-            text = f"({type(crash).__name__}: {crash}): mend it"
-            raise PenstockError(f"{program.name} fails when started {text}.") from crash
+            raise PenstockError(
+                f"{program.name} failed to start: {type(crash).__name__}: {crash}."
+            ) from crash
         blank = OsKenState(tuple(self.switches), self.timers, program.base)
         return self._state(blank, History(program.base), Start(), circumstances)
 

@@ -301,6 +301,4 @@ def _import_failed(place: str, error: BaseException) -> PenstockError:
     """Return what to tell the user when an app cannot be imported."""
     if isinstance(error, KeyboardInterrupt):
         raise error
-    return PenstockError(
-        f"{place} cannot be imported ({explained(error)}): mend it, or install what it needs."
-    )
+    return PenstockError(f"{place} failed to import: {explained(error)}; fix it, or install what it needs.")

@@ -280,14 +280,13 @@ class Program:
         except PenstockError:
             raise
         except hub.WouldWait as error:
-            text = f"because {error} while the apps are made: wait in a task"
-            raise PenstockError(f"{self.name} cannot be started, {text}.") from None
+            text = f"{error} while the apps are made; wait in a task instead"
+            raise PenstockError(f"{self.name} failed to start: {text}.") from None
         except (hub.Overrun, calls.NeverReturned, calls.ProcessEnded) as error:
-            told = calls.told(error)
-            raise PenstockError(f"{self.name} cannot be started, because {told}: mend it.") from None
+            raise PenstockError(f"{self.name} failed to start: {calls.told(error)}.") from None
         except Exception as error:
-            text = f"({explained(error)}): mend it, or give it the options it needs"
-            raise PenstockError(f"{self.name} cannot be started {text}.") from error
+            text = f"{explained(error)}; fix it, or give it the options it needs"
+            raise PenstockError(f"{self.name} failed to start: {text}.") from error
         finally:
             self.hub.busy = self.hub.starting = False
 
