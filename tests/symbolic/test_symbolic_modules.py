@@ -13,9 +13,10 @@ from typing import Any
 import os_ken.lib
 import pytest
 
+from penstock._base import ryu_names
 from penstock._concolic.code import rewrite
 from penstock._concolic.run import MARK
-from penstock._controllers.osken import framework, ryu
+from penstock._controllers.osken import framework
 from penstock._controllers.osken.binding import OsKenController
 from penstock.openflow.messages import FeaturesReply
 from required_tools import do_without
@@ -221,7 +222,7 @@ def _own_names(module: ModuleType) -> set[str]:
 
 APPS = sorted(
     path.stem
-    for folder in ryu.source_folders()
+    for folder in ryu_names.source_folders()
     for path in (folder / "app").glob("*.py")
     if path.stem not in ("__init__", "bmpstation", "cbench", "conf_switch_key", "wsgi")
 )
@@ -230,7 +231,7 @@ APPS = sorted(
 def test_every_app_of_ryu_can_be_rewritten() -> None:
     if not APPS:
         do_without("The sources of Ryu are missing: make setup fetches them.")
-    for folder in ryu.source_folders():
+    for folder in ryu_names.source_folders():
         for path in (folder / "app").rglob("*.py"):
             source = importlib.util.decode_source(path.read_bytes())
             plain = compile(source, str(path), "exec", dont_inherit=True)

@@ -19,7 +19,7 @@ import enum
 import functools
 import operator
 import weakref
-from collections import deque
+from collections import ChainMap, UserDict, UserList, UserString, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import (
@@ -55,8 +55,9 @@ from penstock._concolic.run import Run, lose, unnoticed
 from penstock._concolic.values import tables, unknown
 from penstock._concolic.values.escapes import Unfollowed
 from penstock._concolic.values.integers import Followed, SymBool
-from penstock._concolic.values.parts import bears, concrete, holds
+from penstock._concolic.values.parts import bears, concrete, holds, is_symbolic
 from penstock._concolic.values.readers import has_reader
+from penstock._concolic.values.sym_bytes import Undecodable
 from penstock._concolic.visible import CachedFunction
 
 _LIBRARIES: Final = (
@@ -160,6 +161,46 @@ _HEAP_TYPE: Final = 1 << 9
 """The flag of classes that were made while Python ran, as those written in Python are."""
 
 
+def _telling_errors(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Have what a call raises depend on the inputs where its arguments do: C writes them into its texts."""
+
+    @functools.wraps(call)
+    def told(*arguments: Any, **named: Any) -> Any:
+        run = Run.current
+        before = 0 if run is None else run.losses.total()
+        try:
+            return call(*arguments, **named)
+        except Exception as error:
+            if run is not None and run.losses.total() == before and not any(map(bears, error.args)):
+                holders = (getattr(each, "__self__", None) for each in arguments)
+                if _depends(arguments, named) or any(bears(each) for each in holders if each is not None):
+                    _note_error(error)
+            raise
+
+    return told
+
+
+def _note_error(error: Exception) -> None:
+    """Note that the text of an error depends on the inputs, should the program look at it."""
+    if isinstance(error, Undecodable):
+        return
+    if isinstance(error, UnicodeError | OSError):
+        # These keep what they say in C.
+        lose(type(error).__name__)
+        return
+    error.args = tuple(unknown.unknown(_in_plain_words(each)) for each in error.args)
+
+
+_OUR_CLASSES: Final = {"SymInt": "int", "SymBool": "bool", "SymStr": "str", "SymBytes": "bytes"}
+
+
+def _in_plain_words(told: Any) -> Any:
+    """Return what an error says as it would say it of plain values."""
+    if not isinstance(told, str):
+        return told
+    return functools.reduce(lambda text, name: text.replace(name, _OUR_CLASSES[name]), _OUR_CLASSES, told)
+
+
 def called(function: Any) -> Any:
     """Return what a program is to call instead of a function."""
     if Run.current is None:
@@ -201,7 +242,7 @@ def _object(function: Any) -> Any:
     if kind is operator.methodcaller:
         return functools.partial(_with_method, function)
     if kind is operator.attrgetter:
-        return function
+        return functools.partial(_attributes, function)
     method = vars(kind).get("__call__") or next(
         (vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None
     )
@@ -215,6 +256,14 @@ def _items(keys: tuple[Any, ...], subject: Any) -> Any:
     return found if len(keys) > 1 else found[0]
 
 
+def _attributes(getter: Any, subject: Any) -> Any:
+    """Get attributes; the class of a value that depends on the inputs is that of a plain one."""
+    if is_symbolic(subject) and any("__class__" in name.split(".") for name in getter.__reduce__()[1]):
+        lose("attrgetter")
+        return getter(concrete(subject))
+    return getter(subject)
+
+
 def _with_method(caller: Any, subject: Any) -> Any:
     made, details = caller.__reduce__()
     name, *arguments = details if made is operator.methodcaller else made.args
@@ -223,6 +272,10 @@ def _with_method(caller: Any, subject: Any) -> Any:
 
 
 def _python_function(function: FunctionType | MethodType) -> Any:
+    if sinks.reads_bytes(function):
+        return functools.partial(_escaped, function)
+    if sinks.tells(function) and not sinks.is_sink(function):
+        return functools.partial(_told_back, function)
     if sinks.is_sink(function):
         return functools.partial(_sunk, function)
     plain = function.__func__ if isinstance(function, MethodType) else function
@@ -258,15 +311,34 @@ def _class(made: Any) -> Any:
         # A class of the program's own, unless it takes its values in as C does.
         if issubclass(made, _VALUES) or _made_in_c(made):
             return functools.partial(_escaped, made)
+        if issubclass(made, dict | set | frozenset):
+            return functools.partial(_filled, made)
         return functools.partial(_constructed, made) if _is_library(made) else made
-    if issubclass(made, UnicodeError) and made is not UnicodeError:
+    if issubclass(made, UnicodeError | OSError) and made is not UnicodeError:
         # These take numbers out of what they are given.
-        return functools.partial(_escaped, made)
+        return functools.partial(_taken_in, made)
     if issubclass(made, BaseException) or made.__module__ in _HARMLESS_MODULES:
         return _harmless(made, made.__name__)
     if made.__module__ == "builtins" and made.__name__ in _HARMLESS:
         return _harmless(made, made.__name__)
     return functools.partial(_escaped, made)
+
+
+def _taken_in(made: Any, /, *arguments: Any, **named: Any) -> Any:
+    """Make an exception that keeps in C what it is given."""
+    if _depends(arguments, named):
+        lose(made.__qualname__)
+    return made(*map(concrete, arguments), **{name: concrete(named[name]) for name in named})
+
+
+def _filled(made: Any, /, *arguments: Any, **named: Any) -> Any:
+    """Make a container of a class of the program's own; C copies keys with the hashes that they have."""
+    container = functools.partial(_constructed, made) if _is_library(made) else made
+    found = container(*arguments, **named)
+    if isinstance(found, dict | set | frozenset) and _depends(arguments, named):
+        for key in lookups.exactly(tuple, found):
+            lookups.remember(found, key)
+    return found
 
 
 @functools.cache
@@ -292,6 +364,7 @@ def _is_library(made: type) -> bool:
     return any(map(library.is_stranger, makers)) and not issubclass(made, BaseException | tuple)
 
 
+@_telling_errors
 def _constructed(made: type, /, *arguments: Any, **named: Any) -> Any:
     """Make an object of a class of a library."""
     if not _depends(arguments, named) or type(made).__call__ is not type.__call__:
@@ -303,11 +376,14 @@ def _constructed(made: type, /, *arguments: Any, **named: Any) -> Any:
     found = object.__new__(made) if new is object.__new__ else called(new)(made, *arguments, **named)
     if isinstance(found, made) and isinstance(init, FunctionType):
         called(init)(found, *arguments, **named)
-    if holds(found) and made.__module__ not in _FOLLOWED_OBJECTS:
+    if holds(found) and (made.__module__ not in _FOLLOWED_OBJECTS or issubclass(made, _FINDING_BY_HASH)):
         # Operators on it are the library's, which are not followed.
         lose(made.__qualname__)
     return found
 
+
+_FINDING_BY_HASH: Final = (ChainMap, UserDict, UserList, UserString)
+"""Containers written in Python that Python asks by methods of theirs, which are not followed."""
 
 _FOLLOWED_OBJECTS: Final = frozenset({"collections", "types", "functools", "contextlib", "string", "weakref"})
 """Modules whose objects have no operators of their own, or such as are followed."""
@@ -385,6 +461,7 @@ def _is_filled(cell: CellType) -> bool:
     return True
 
 
+@_telling_errors
 def _counting(function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call a function that reads numbers as sizes or places: the inputs decide which."""
     return function(*map(_settled, arguments), **{name: _settled(value) for name, value in named.items()})
@@ -396,6 +473,7 @@ def _settled(argument: Any) -> Any:
     return subscripts.settled(argument) if isinstance(argument, Followed) else unknown.known(argument)
 
 
+@_telling_errors
 def _summarised(name: tuple[str, str], function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call the summary of a function in its place; a bound method brings its object as the first argument."""
     arguments, named = unknown.all_known(arguments), {each: unknown.known(named[each]) for each in named}
@@ -416,6 +494,7 @@ def _summarised(name: tuple[str, str], function: Any, /, *arguments: Any, **name
     return itself(**named) if found is PLAIN else found
 
 
+@_telling_errors
 def _method(name: tuple[type, str], method: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call the summary of a method in its place."""
     summary = _EAGER_METHODS.get(name)
@@ -439,7 +518,7 @@ def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
         sinks.settle(function, arguments, named)
         if sinks.is_read_back(function, named):
             lose(function.__qualname__)
-    depends = depends or unknown.is_tainted(holder) or sinks.makes_packet(function)
+    depends = depends or unknown.is_tainted(holder) or sinks.makes_packet(function) or sinks.tells(function)
     sent = [each for each in arguments if unknown.is_tainted(each)] if sinks.sends(function) else []
     if sinks.sends(function):
         unknown.cleaned(arguments)
@@ -461,6 +540,13 @@ def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
     return unknown.taint(found)
 
 
+def _told_back(function: Any, /, *arguments: Any, **named: Any) -> Any:
+    """Call a method that gives out what is in a message."""
+    lose(function.__qualname__)
+    return function(*arguments, **named)
+
+
+@_telling_errors
 def _escaped(function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call a function with concrete values; what they depended on is lost."""
     holder = getattr(function, "__self__", None)
@@ -495,8 +581,29 @@ def _given(argument: Any) -> Any:
     return argument if isinstance(argument, list | dict | set | deque) else concrete(argument)
 
 
+class _Calling:
+    """What `iter(function, sentinel)` makes: the program's own operator compares."""
+
+    def __init__(self, function: Callable[[], Any], sentinel: Any) -> None:
+        self._function, self._sentinel, self._over = function, sentinel, False
+
+    def __iter__(self) -> _Calling:
+        return self
+
+    def __next__(self) -> Any:
+        if not self._over:
+            found = called(self._function)()
+            if not operands.operated(operator.eq, found, self._sentinel):
+                return found
+            self._over = True
+        raise StopIteration
+
+
+@_telling_errors
 def _passed(function: Any, /, *arguments: Any, **named: Any) -> Any:
     """Call a function that calls, compares or adds what it is given; where it begins and ends is decided."""
+    if function is iter and len(arguments) == 2 and callable(arguments[0]):
+        return _Calling(*arguments)
     if function.__name__ in _COMPARING and _are_mixed(function, arguments, named):
         if function.__name__ not in _ORDERING:
             return _escaped(function, *arguments, **named)

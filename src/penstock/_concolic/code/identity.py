@@ -8,12 +8,16 @@ other values are one object depends on how Python keeps them, so that is not fol
 from __future__ import annotations
 
 import operator
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
-from penstock._concolic.run import Run, lose
+from penstock._concolic.run import Run, lose, unnoticed
 from penstock._concolic.terms import truth
 from penstock._concolic.values.integers import Followed, SymBool, SymInt, boolean, plain, term_of
-from penstock._concolic.values.parts import bears, concrete, is_symbolic
+from penstock._concolic.values.parts import any_held, bears, concrete, holds, is_symbolic
+from penstock._concolic.values.readers import has_reader
 from penstock._concolic.values.tables import Tabled
 
 _SMALL: Final = range(-5, 257)
@@ -72,17 +76,60 @@ def class_of(value: Any) -> Any:
     return value.__class__
 
 
-def subject(value: Any) -> Any:
-    """Return what a program is to match patterns with: truth values are told by identity there."""
+def subject(value: Any, values: Callable[[], tuple[Any, ...]] | None = None) -> Any:
+    """Return what a program is to match patterns with: truth values are told by identity there.
+
+    `values` returns what the patterns compare parts of it with, besides constants.
+    """
     if Run.current is None:
         return value
+    if values is not None and (has_reader(value) or holds(value)):
+        # Python compares parts of the one with the other as C does.
+        with suppress(AttributeError, NameError):
+            if any(map(holds, values())):
+                lose("match")
+    return _matched(value)
+
+
+def _matched(value: Any) -> Any:
     if isinstance(value, SymBool):
         return bool(value)
     if type(value) in (tuple, list):
-        return type(value)(map(subject, value))
+        return type(value)(map(_matched, value))
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(map(_matched, value))
     if isinstance(value, dict) and any(map(bears, value)):
         lose("match")
+    if not is_symbolic(value) and type(value) not in _ATOMS and any_held(value, (SymBool, Tabled)):
+        _decide_within(value, set())
     return value
+
+
+_ATOMS: Final = frozenset({int, str, bytes, float, bool, type(None)})
+
+
+def _decide_within(value: Any, known: set[int]) -> None:
+    """Decide the truth values in an object, and have it hold what they are on this path from now on."""
+    if type(value) in _ATOMS or is_symbolic(value) or id(value) in known:
+        return
+    known.add(id(value))
+    held = value if isinstance(value, dict) else getattr(value, "__dict__", None)
+    if isinstance(held, dict):
+        for key, part in list(dict.items(held)):
+            if isinstance(part, SymBool):
+                decided = bool(part)
+                with unnoticed():
+                    dict.__setitem__(held, key, decided)
+            else:
+                _decide_within(part, known)
+    if isinstance(value, list | deque):
+        for place, part in enumerate(list(value)):
+            if isinstance(part, SymBool):
+                value[place] = bool(part)
+            else:
+                _decide_within(part, known)
+    elif (isinstance(value, tuple) or not isinstance(held, dict)) and any_held(value, (SymBool, Tabled)):
+        lose("match")
 
 
 def _same_truth(one: SymBool, other: Any) -> bool:

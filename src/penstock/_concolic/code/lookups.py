@@ -16,15 +16,16 @@ sought by its hash alone.
 
 from __future__ import annotations
 
+import gc
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any, Final, TypeVar
 
-from penstock._concolic.run import MARK, Run, unnoticed
+from penstock._concolic.run import MARK, Run, lose, unnoticed
 from penstock._concolic.values.integers import decide
-from penstock._concolic.values.parts import bears, concrete, equality
+from penstock._concolic.values.parts import bears, concrete, equality, holds
 
 T = TypeVar("T")
 
@@ -48,6 +49,9 @@ def depends(holder: object, key: object) -> bool:
 def resolved(holder: Iterable[Any], key: Any) -> Any:
     """Return the key of a container that a key equals, or else the key itself; the inputs may decide."""
     if not depends(holder, key):
+        if Run.current is not None and type(key) not in _ATOMS and holds(key):
+            # An object of a library's has a hash and an `==` of its own.
+            lose("hash")
         return key
     uncertain = bears(key)
     for present in ordered(holder):
@@ -89,7 +93,20 @@ def ordered(holder: Iterable[Any]) -> tuple[Any, ...]:
 def remember(holder: object, key: object) -> None:
     """Remember that a container gets a key that depends on the inputs."""
     if Run.current is not None and bears(key):
+        if isinstance(key, str) and type(holder) is dict and _is_namespace(holder, key):
+            # Python looks attributes up by their hash.
+            lose("name of an attribute")
         Run.current.holders.setdefault(id(holder), (holder, []))[1].append(key)
+
+
+_ATOMS: Final = frozenset({int, str, bytes, float, bool, type(None)})
+
+
+def _is_namespace(holder: dict[Any, Any], key: str) -> bool:
+    """Tell whether a dictionary has the attributes of an object in it, which Python looks up by itself."""
+    if not concrete(key).isidentifier():
+        return False
+    return any(getattr(each, "__dict__", None) is holder for each in gc.get_referrers(holder))
 
 
 def exactly(operation: Callable[..., T], *arguments: Any) -> T:

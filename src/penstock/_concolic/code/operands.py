@@ -73,7 +73,7 @@ def in_place(name: str, target: Any, other: Any) -> Any:
         return change(target, other)
     if isinstance(other, dict) and isinstance(target, dict):
         # A dictionary takes whatever has keys, and puts them in by their hash.
-        if lookups.varies(other):
+        if lookups.varies(other, target):
             lose("|=")
         return change(target, other)
     if operation in _WAYS and isinstance(target, set | frozenset) and isinstance(other, _SETS):
@@ -105,7 +105,7 @@ def operated(operation: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
         return operation(set(concrete(list(one))), set(concrete(list(other))))
     if operation in _COMPARISONS and isinstance(one, _HASHING) and isinstance(other, _HASHING):
         if operation not in (operator.eq, operator.ne) and (isinstance(one, dict) or isinstance(other, dict)):
-            return operation(one, other)
+            return _by_library(operation, one, other)
         if not (_own_method(one, operation) or _own_method(other, operation)):
             return _compared_by_hash(operation, one, other)
     if operation in _COMPARISONS and isinstance(one, _SEQUENCES) and isinstance(other, _SEQUENCES):
@@ -355,8 +355,15 @@ def _combined(operation: Callable[..., Any], one: Any, other: Any) -> Any:
     if isinstance(one, _SETS) and isinstance(other, _SETS) and lookups.varies(one, other):
         made = _WAYS[operation](one, other)
         return lookups.frozen(made) if isinstance(one, frozenset) else made
-    if operation is operator.or_ and isinstance(one, dict) and isinstance(other, dict):
-        return lookups.dict_of([*one.items(), *other.items()]) if type(one) is dict else one | other
+    if operation is operator.or_ and type(one) is dict and type(other) is dict:
+        return lookups.dict_of([*one.items(), *other.items()])
+    return _by_library(operation, one, other)
+
+
+def _by_library(operation: Callable[..., Any], one: Any, other: Any) -> Any:
+    """Have containers combined or compared by code that is not followed, and finds keys by their hash."""
+    if any(isinstance(each, (dict, *_SETS)) and lookups.varies(each) for each in (one, other)):
+        lose(operation.__name__.strip("_"))
     return operation(one, other)
 
 

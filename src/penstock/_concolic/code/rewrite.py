@@ -34,6 +34,7 @@ rewritten is known by its code (`FOLLOWED`); a function with any other code is a
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import CodeType, ModuleType
@@ -242,7 +243,19 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Match(self, node: ast.Match) -> ast.stmt:
         self.generic_visit(node)
-        node.subject = _hooked(SUBJECT, node.subject)
+        values = [
+            each.value
+            for case in node.cases
+            for each in ast.walk(case.pattern)
+            if isinstance(each, ast.MatchValue) and not _is_constant(each.value)
+        ]
+        given = [node.subject]
+        if values:
+            # They are attributes, and reading one twice does no harm.
+            taken = ast.Tuple([copy.deepcopy(value) for value in values], ast.Load())
+            none = ast.arguments([], [], None, [], [], None, [])
+            given.append(ast.Lambda(none, taken))
+        node.subject = ast.fix_missing_locations(_call(SUBJECT, given, node.subject))
         return node
 
     # Where values are put together.

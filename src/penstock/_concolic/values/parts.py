@@ -108,12 +108,19 @@ _OPAQUE: Final = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionTyp
 
 def holds(value: object) -> bool:
     """Tell whether a value has something that depends on inputs anywhere in it, also in attributes."""
+    return any_held(value, (Symbolic,))
+
+
+def any_held(value: object, kinds: tuple[type, ...]) -> bool:
+    """Tell whether a value is, or has anywhere in it, a value of some kinds that depend on inputs."""
     ahead: list[object] = [value]
     known: set[int] = set()
     while ahead and len(known) < _MOST_LOOKED_AT:
         here = ahead.pop()
         if isinstance(here, Symbolic):
-            return True
+            if isinstance(here, kinds):
+                return True
+            continue
         if type(here) in _PLAIN or id(here) in known or isinstance(here, _OPAQUE):
             continue
         known.add(id(here))

@@ -84,6 +84,30 @@ def _answer(value: bool, condition: Callable[[], Term], what: str) -> bool:
         return value
 
 
+class Undecodable(UnicodeDecodeError):
+    """An error that tells where a byte is that is no character, and which: whoever asks that is told."""
+
+    def __str__(self) -> str:
+        lose("UnicodeDecodeError")
+        return super().__str__()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("start", "end", "object", "args", "reason"):
+            lose("UnicodeDecodeError")
+        return super().__getattribute__(name)
+
+
+Undecodable.__name__ = Undecodable.__qualname__ = UnicodeDecodeError.__name__
+
+
+def _undecodable(data: bytes, encoding: str) -> Undecodable:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return Undecodable(*error.args)
+    raise AssertionError
+
+
 @yielding
 @escaping(
     bytes,
@@ -193,7 +217,7 @@ class SymBytes(bytes, Unchanging):
         whole = both(*(negation(lt(const(most), term)) for term in self.terms))
         if not decide(whole, all(value <= most for value in self.plain)):
             if name == "ascii" and errors == "strict":
-                return self.plain.decode(name)
+                raise _undecodable(self.plain, name)
             raise Unfollowed
         return made(_characters(self))
 

@@ -129,6 +129,9 @@ _KINDS: Final = {SymInt: int, SymBool: bool, SymStr: str, SymBytes: bytes}
 
 def _type(*arguments: Any) -> Any:
     if len(arguments) != 1:
+        if len(arguments) > 2 and isinstance(arguments[2], dict) and lookups.varies(arguments[2]):
+            # Python looks attributes up by their hash.
+            lose("name of an attribute")
         return PLAIN
     if isinstance(arguments[0], Tabled):
         return type(arguments[0].quietly_)
@@ -159,7 +162,7 @@ _TEXT_METHODS: Final = (
 
 def _getattr(value: Any, name: Any, *default: Any) -> Any:
     if not is_symbolic(name):
-        return PLAIN
+        return identity.class_of(value) if name == "__class__" else PLAIN
     try:
         return _attribute(value, name)
     except AttributeError:

@@ -39,7 +39,7 @@ def _get(method: Callable[..., Any], holder: Any, key: Any, default: Any = None)
 
 def _update(method: Callable[..., Any], holder: Any, *sources: Any, **more: Any) -> Any:
     pairs = lookups.pairs_of(sources[0]) if sources else []
-    if not any(lookups.depends(holder, key) for key, _ in pairs):
+    if not any(lookups.depends(holder, key) for key in (*(key for key, _ in pairs), *more)):
         return method(pairs, **more)
     return lookups.update(holder, pairs, **more)
 

@@ -13,8 +13,10 @@ from string import Formatter
 from types import FunctionType
 from typing import Any, Final, cast
 
+from penstock._concolic.code import lookups
 from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome, addresses
 from penstock._concolic.run import Run, lose
+from penstock._concolic.values import unknown
 from penstock._concolic.values.escapes import Symbolic, Unfollowed
 from penstock._concolic.values.integers import SymBool, SymInt, plain, term_of
 from penstock._concolic.values.parts import bears, concrete, is_symbolic
@@ -64,6 +66,25 @@ def template(value: Any) -> Any:
     return _Template(value) if isinstance(value, str) else _BytesTemplate(value)
 
 
+class _Fetching(dict[Any, Any]):
+    """A mapping whose keys depend on inputs, for code that would find them by their hash."""
+
+    def __init__(self, mapping: Any) -> None:
+        super().__init__()
+        self._mapping = mapping
+
+    def __getitem__(self, key: Any) -> Any:
+        return lookups.fetch(self._mapping, key)
+
+    def __missing__(self, key: Any) -> Any:
+        return lookups.fetch(self._mapping, key)
+
+
+def _by_keys(values: Any) -> Any:
+    """Return what a template is filled in with, so that keys are found as the program would find them."""
+    return _Fetching(values) if isinstance(values, dict) and lookups.varies(values) else values
+
+
 class _Template:
     """Stands in for a text on the left of `%`."""
 
@@ -73,7 +94,7 @@ class _Template:
         self._text = text
 
     def __mod__(self, values: Any) -> str:
-        return interpolate(self._text, values)
+        return interpolate(self._text, _by_keys(values))
 
 
 class _BytesTemplate:
@@ -112,6 +133,10 @@ def text_of(value: Any) -> str:
         return decimal(plain(value), term_of(value))
     if (address := addresses.text_of_address(value)) is not None:
         return address
+    if type(value).__module__.startswith("os_ken.") and any(
+        map(bears, getattr(value, "__dict__", {}).values())
+    ):
+        return cast(str, unknown.unknown(str(value)))
     # A class of the program's own may well put its text together from what depends on the inputs.
     return repr_of(value) if type(value) in _COLLECTIONS else str(value)
 
@@ -292,6 +317,6 @@ FUNCTIONS: Final[Functions] = {
 }
 METHODS: Final[Methods] = {
     (str, "format"): _format_method,
-    (str, "format_map"): lambda _method, pattern, named: filled_in(pattern, (), named),
+    (str, "format_map"): lambda _method, pattern, named: filled_in(pattern, (), _by_keys(named)),
     (str, "join"): _join_method,
 }

@@ -97,6 +97,20 @@ def makes_packet(function: Any) -> bool:
     return any(bears(value) for header in headers for value in getattr(header, "__dict__", {}).values())
 
 
+def reads_bytes(function: Any) -> bool:
+    """Tell whether a function of os-ken's reads headers out of bytes, by means of C."""
+    plain = function.__func__ if isinstance(function, MethodType) else function
+    return plain.__name__.lstrip("_") == "parser" and str(plain.__module__).startswith(_PACKETS)
+
+
+def tells(function: Any) -> bool:
+    """Tell whether a method gives out what a message that a switch has sent holds of a packet."""
+    holder = getattr(function, "__self__", None)
+    if not f"{type(holder).__module__}.".startswith("os_ken.ofproto.") or isinstance(holder, type):
+        return False
+    return any(map(bears, vars(holder).values())) if hasattr(holder, "__dict__") else False
+
+
 def headers_of(holder: Any) -> list[tuple[Any, dict[str, Any]]]:
     """Return the headers of a packet that a program writes, each with what is in it."""
     if type(holder).__module__ != _PACKET:
