@@ -39,7 +39,7 @@ def test_switches_have_a_spare_port_where_hosts_migrate_and_none_elsewhere() -> 
 
 
 def test_packets_have_names_only_where_properties_follow_them() -> None:
-    for properties, named in (([], False), (["NoBlackHoles"], False), (["DirectPaths"], True)):
+    for properties, named in (([], False), (["NoBlackHoles"], True)):
         host = hosts_of(build_setting(scenario(properties=properties)))["h1"]
         assert isinstance(host, FuzzHost) and host.named is named
 

@@ -23,7 +23,7 @@ from penstock._fuzz.profiles import rates_of
 from penstock._fuzz.remembering import RememberingController
 from penstock._fuzz.traffic import FuzzHost, Station
 from penstock._properties.base import Property
-from penstock._properties.registry import is_followed, is_invariant
+from penstock._properties.registry import is_followed
 from penstock._scenario.fuzz_options import Command, FuzzOptions, command_of
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._scenario.symbolic_options import SymbolicOptions
@@ -121,7 +121,6 @@ class FuzzNetworkBuilder(NetworkBuilder):
         finding = made_from(SymbolicOptions, scenario.symbolic, "symbolic")
         # What nobody asked for is left to the invariants, which a run has of its own.
         given = () if scenario.properties is DEFAULT_PROPERTIES else scenario.properties
-        given = [each for each in given if not is_invariant(each)]
         wanted = (*given, *self._named_properties())
         properties = self._properties(wanted)
         controllers, options = self._with_callers([*map(_remembering, brains)], options, drawing)

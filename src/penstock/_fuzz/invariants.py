@@ -51,7 +51,7 @@ from penstock._fuzz.harness import Harness
 from penstock._fuzz.judging import HEALED, Finding, Invariant
 from penstock._fuzz.orders import TablesAsOrdered
 from penstock._fuzz.overlaps import AmbiguousRules
-from penstock._properties.registry import PROPERTIES, canonical, is_followed, is_invariant
+from penstock._properties.registry import PROPERTIES, canonical, is_followed
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._world.hosts import Host
 from penstock._world.signals import FABRIC
@@ -413,11 +413,8 @@ _OTHERS: Final = ("AllPairsReachability", "Isolation")
 
 
 def given_invariants(scenario: Scenario) -> list[Any]:
-    """Return what the invariants of a run are to be: those of `[fuzz]`, or the usual ones, and of the
-    scenario's own properties those that are judged of tables."""
+    """Return what the invariants of a run are to be: those of `[fuzz]`, or the usual ones, each once."""
     given: list[Any] = list(scenario.fuzzing().invariants or DEFAULT)
-    if scenario.properties is not DEFAULT_PROPERTIES:
-        given += filter(is_invariant, scenario.properties)
     # A property has one name, whatever it is called here and there.
     return list({canonical(each) if isinstance(each, str) else id(each): each for each in given}.values())
 

@@ -69,7 +69,10 @@ VERIFY: Final = "verify"
 FUZZ: Final = "fuzz"
 
 _RUNS: Final = "exact, in every run of the search"
-_TABLES: Final = "of the tables after each input, for every packet that a host can send; lasting violations"
+_TABLES: Final = (
+    "of the tables after each input, for every packet that a host can send, and lasting violations; "
+    "where the scenario names it, of the packets that are sent too"
+)
 _SEEN: Final = "of what happens in the run"
 
 
@@ -89,7 +92,7 @@ WEAKER: Final[Mapping[str, str]] = {
 
 _ENGINES: Final[Mapping[str, Mapping[str, str]]] = {
     "NoForwardingLoops": {CHECK: _RUNS, VERIFY: f"weaker: {WEAKER['NoForwardingLoops']}", FUZZ: _TABLES},
-    "NoBlackHoles": {CHECK: _RUNS, FUZZ: f"{_TABLES}; pairs of hosts that wires connect"},
+    "NoBlackHoles": {CHECK: _RUNS, FUZZ: f"{_TABLES}; of pairs of hosts that wires connect"},
     "NoBlackHolesMobile": {CHECK: _RUNS, FUZZ: "of the packets that are sent"},
     "NoAmbiguousRules": {
         CHECK: _RUNS,
