@@ -29,7 +29,8 @@ _FROM: Final = (
     *("penstock._check.", "penstock._engine.", "penstock._explain.", "penstock._explore.search"),
     *("penstock._fuzz.", "penstock._minimize.", "penstock._replay", "penstock._results", "penstock._story."),
     *("penstock._trace.", "penstock._verdict.", "penstock._verify.", "penstock._worker."),
-    *("penstock._controllers.held", "penstock._world.", "penstock.openflow.", "penstock.packet."),
+    *("penstock._scenario.fuzz_options", "penstock._scenario.verify_options", "penstock._controllers.held"),
+    *("penstock._world.", "penstock.openflow.", "penstock.packet."),
 )
 """The modules whose values cross."""
 
