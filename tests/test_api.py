@@ -211,7 +211,7 @@ def test_a_trace_without_a_violation_has_nothing_to_come_again(tmp_path: Path) -
         (lambda: check("missing"), "missing is no scenario"),
         (lambda: check(hub(), topologie="ring,3"), "'topologie' is no field of a scenario, nor of search"),  # type: ignore[call-arg]
         (lambda: check(hub(), seconds=-1), "seconds = -1"),
-        (lambda: verify(hub(), properties=["NoBlackHoles"]), "A proof knows no property 'NoBlackHoles'"),
+        (lambda: verify(hub(), properties=["NoBlackHoles"]), "A proof does not decide NoBlackHoles"),
         (lambda: fuzz(hub(), events=0), "events = 0"),
         (lambda: replay("missing.jsonl"), "missing.jsonl cannot be read"),
     ],

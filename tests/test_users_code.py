@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock._engine.building import build
 from penstock._fuzz.building import build_setting
-from penstock._scenario.scenario import Scenario, scenario_of
+from penstock._scenario.scenario import scenario_of
 from penstock._world.network import ComponentRaised
 from penstock.errors import PenstockError
 
@@ -100,10 +101,10 @@ SILENT = {"controller": {"native": "mine.py:Silent"}}
     ],
 )
 def test_a_failure_names_file_and_line(table: dict[str, object], place: str, folder: Path) -> None:
-    for build in (Scenario.build, build_setting):
-        if build is build_setting and "kind" in str(table.get("hosts")) and "Stillborn" in str(table):
+    for made_of in (build, build_setting):
+        if made_of is build_setting and "kind" in str(table.get("hosts")) and "Stillborn" in str(table):
             continue  # a fuzzing run begins its hosts later
         with pytest.raises((PenstockError, ComponentRaised)) as raised:
-            build(scenario_of(table, folder))
+            made_of(scenario_of(table, folder))
         assert place in str(raised.value) and "\n" not in str(raised.value)
         assert "RuntimeError" in str(raised.value) or "SyntaxError" in str(raised.value)
