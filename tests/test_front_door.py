@@ -96,7 +96,8 @@ def test_the_package_alone_brings_nothing_along() -> None:
         check=True,
     ).stdout.split()
     ours = {name for name in loaded if name.startswith("penstock")}
-    assert ours == {"penstock", "penstock.errors", "penstock._base", "penstock._base.version"}
+    below = ("errors", "_base", "_base.version", "_old_names")
+    assert ours == {"penstock", *(f"penstock.{name}" for name in below)}
 
 
 def test_the_page_on_architecture_has_the_floors_of_the_contract() -> None:
@@ -116,3 +117,29 @@ def test_files_that_the_page_on_architecture_names_are_there() -> None:
     }
     for name in re.findall(r"`([\w/]+\.py)`", page):
         assert any(each.endswith(f"/{name}") or each == name for each in here), name
+
+
+OLD = """
+from penstock.controllers.native import FLOOD, Controller
+from penstock.openflow.actions import Output
+from penstock.properties.base import Property, Violated
+from penstock.properties.functions import at_rest, invariant
+from penstock.scenario import Scenario, load_scenario
+from penstock.world.component import Event
+from penstock.world.hosts import ASK, Host, Turn, host
+from penstock.world.hosts.host import Address
+from penstock.world.packet import TCP, IPv4, parse
+from penstock.world.topology import TopologyBuilder, topology
+from penstock.api import check
+import penstock
+assert Controller is penstock.Controller and Host is penstock.Host and check is penstock.check
+assert parse is penstock.packet.parse and Controller.__module__ == "penstock._controllers.controller"
+"""
+
+
+def test_what_earlier_versions_documented_is_still_found() -> None:
+    subprocess.run([sys.executable, "-c", OLD], check=True)
+    asked = [sys.executable, "-m", "penstock.controllers.launch", "--help"]
+    assert (
+        "Run os-ken and Ryu apps" in subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    )

@@ -21,6 +21,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock import _old_names
 from penstock._base.version import VERSION
 from penstock.errors import PenstockError, TraceCutShort
 
@@ -119,6 +120,9 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"penstock.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+_old_names.install()
 
 
 def __dir__() -> list[str]:

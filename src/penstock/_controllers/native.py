@@ -25,7 +25,7 @@ from penstock._concolic.packets.inputs import Question
 from penstock._concolic.run import TooManyDecisions, unnoticed
 from penstock._concolic.space import Inputs
 from penstock._controllers import calls, origins, reservations, watchdog
-from penstock._controllers.controller import Controller
+from penstock._controllers.controller import FLOOD, Controller
 from penstock._controllers.held import Holding, Naming, held, named
 from penstock._controllers.osken.determinism import Surroundings
 from penstock._controllers.osken.dice import Roll
@@ -47,6 +47,8 @@ from penstock.openflow.messages import (
     PortStatus,
 )
 from penstock.openflow.stats import StatsReply
+
+__all__ = ["FLOOD", "Controller", "NativeController", "NativeState", "TookTooLong", "load_native"]
 
 _LINES: Final = 20
 """How many lines of output of a step are kept."""
