@@ -102,6 +102,9 @@ def _matched(value: Any) -> Any:
         lose("match")
     if not is_symbolic(value) and type(value) not in _ATOMS and any_held(value, (SymBool, Tabled)):
         _decide_within(value, set())
+        if any_held(value, (SymBool, Tabled)):
+            # Somewhere that nothing can be written to: slots, tuples, sets.
+            lose("match")
     return value
 
 
@@ -122,14 +125,18 @@ def _decide_within(value: Any, known: set[int]) -> None:
                     dict.__setitem__(held, key, decided)
             else:
                 _decide_within(part, known)
+    for name in (each for kind in type(value).__mro__ for each in vars(kind).get("__slots__", ())):
+        part = getattr(value, name, None) if isinstance(name, str) else None
+        if isinstance(part, SymBool):
+            object.__setattr__(value, name, bool(part))
+        else:
+            _decide_within(part, known)
     if isinstance(value, list | deque):
         for place, part in enumerate(list(value)):
             if isinstance(part, SymBool):
                 value[place] = bool(part)
             else:
                 _decide_within(part, known)
-    elif (isinstance(value, tuple) or not isinstance(held, dict)) and any_held(value, (SymBool, Tabled)):
-        lose("match")
 
 
 def _same_truth(one: SymBool, other: Any) -> bool:
