@@ -6,7 +6,7 @@ Each command is run once undisturbed.  Then it is run again and again, and a pro
 random moment of the time that it took: mostly the one that was started, now and then one below it, which that
 has to survive.  Five seconds later no process and no temporary file of it may be there, and no file that is
 written by halves; each trace that was told can be shown; and the same command, run once more in the
-same folder, comes to the answer of the undisturbed run, a minimisation from where it was.
+same folder, comes to the answer of the undisturbed run, a minimisation and a campaign from where it was.
 """
 
 from __future__ import annotations
@@ -39,6 +39,19 @@ _OF_OTHERS: Final = 0.25
 _KILLED: Final = -signal.SIGKILL
 _BOUNDED: Final = 3
 _NOT_BEGUN: Final = 2
+_CAMPAIGN: Final = """\
+apps = [
+    "{examples}/nice/bug_07.toml",
+    "{examples}/mocs/bug_update.toml",
+    "{examples}/sts/memory_leak.toml",
+]
+engines = ["check", "fuzz"]
+seconds = 60
+jobs = 2
+
+[configs.short]
+fuzz = {{events = 100}}
+"""
 _LIVE: Final = """\
 topology = "ring,3"
 
@@ -71,6 +84,7 @@ COMMANDS: Final = (
     Command("verify", ("verify", f"{EXAMPLES}/mocs/bug_update.toml")),
     Command("verify to the end", ("verify", f"{EXAMPLES}/mocs/cp3_learning.toml")),
     Command("walk", ("walk", f"{EXAMPLES}/scenarios/loop.toml", "--seed", "1")),
+    Command("campaign", ("campaign", "campaign.toml")),
     Command("fuzz", ("fuzz", f"{EXAMPLES}/sts/memory_leak.toml")),
     Command("fuzz a process", ("fuzz", "live.toml"), is_exact=False),
     Command("minimize", ("minimize", RUN), ("fuzz", f"{EXAMPLES}/sts/memory_leak.toml")),
@@ -97,6 +111,7 @@ def undisturbed(command: Command, folder: Path) -> Undisturbed:
     """Run a command to its end."""
     folder.mkdir()
     (folder / "live.toml").write_text(_LIVE.format(python=sys.executable, port=free_port()))
+    (folder / "campaign.toml").write_text(_CAMPAIGN.format(examples=EXAMPLES))
     if command.needs:
         # A trace says where its scenario is from there, so the run stays in its place.
         penstock(folder, *command.needs)
@@ -112,6 +127,12 @@ def _answer(done: Done, command: Command) -> Any:
         told = json.loads(done.out)
     except ValueError:
         demand(holds=False, otherwise=f"exit {done.status} and no answer: {done.last_line}")
+    if command.words[0] == "campaign":
+        jobs = [[job[key] for key in ("name", "result", "work", "bugs")] for job in told["jobs"]]
+        bugs = [
+            [bug[key] for key in ("bug", "standing", "message", "sequence", "jobs")] for bug in told["bugs"]
+        ]
+        return [told["result"], told["campaign"], told["complete"], jobs, bugs, told["left_out"]]
     if command.words[0] == "minimize":
         return {key: told[key] for key in ("result", "property", "size", "sequence")}
     if not command.is_exact:
@@ -181,7 +202,7 @@ def _look_at_what_was_told(folder: Path, done: Done) -> None:
         if "penstock-traces" in path.parts:
             demand(lines and '"end"' in lines[-1], f"{path.name} is not whole")
     lines = [line for line in done.out.splitlines(keepends=True) if line.endswith("\n")]
-    told = [line.split()[-1] for line in lines if "penstock replay " in line]
+    told = [line.split()[-1] for line in lines if "penstock replay " in line or "penstock report " in line]
     for trace in told:
         shown = penstock(folder, "show", trace)
         demand(shown.status == 0, f"{trace} was told of and cannot be shown: {shown.last_line}")

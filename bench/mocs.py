@@ -32,7 +32,7 @@ from penstock._controllers.native import NativeController
 from penstock._engine.building import joined
 from penstock._explore.search import peak_rss_mb
 from penstock._properties.base import Property
-from penstock._scenario.verify_options import Method
+from penstock._scenario.options import Method
 from penstock._verify.invariants import NeverDropped, NeverReceives, NoLoops, NotDroppedOnceConfirmed
 from penstock._verify.lifting import Lifting, Model, Traffic, lift
 from penstock._verify.verification import verify

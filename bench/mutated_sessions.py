@@ -27,7 +27,7 @@ from penstock._controllers.tcp.ports import free_port
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.live_harness import LiveHarness
-from penstock._minimize.virtual_replay import SilentRecorder
+from penstock._replay.in_process import SilentRecorder
 from penstock._scenario.scenario import scenario_of
 from penstock.openflow.messages import V10, V13
 

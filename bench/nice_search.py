@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from penstock._check.check import Report, check
 from penstock._explore.reductions import ALWAYS
+from penstock._scenario.options import NONE, REDUCTIONS
 from penstock._scenario.scenario import Scenario
-from penstock._scenario.search_options import NONE, REDUCTIONS
 from penstock.errors import PenstockError
 
 EXAMPLES: Final = Path(__file__).parents[1] / "examples" / "nice"

@@ -44,9 +44,9 @@ from penstock._fuzz.inputs import input_of
 from penstock._fuzz.invariants import invariants_of
 from penstock._minimize.ddmin import Minimal, minimise
 from penstock._minimize.parallel import Work, minimise_in_parallel
-from penstock._minimize.timings import Waiting
-from penstock._minimize.worker import Origin
-from penstock._minimize.worker_pool import DaskCrew, LocalCrew, WorkerPool
+from penstock._minimize.workers import DaskCrew, LocalCrew, WorkerPool
+from penstock._replay.live_play import Waiting
+from penstock._replay.replaying import Origin
 from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
 

@@ -26,10 +26,10 @@ from typing import Final
 from bench import parallel_minimize, sts_cases
 from bench.nice_search import Rows, options_of, publish
 from penstock._minimize.ddmin import minimise
-from penstock._minimize.live_peek import LivePeekingReproducer
-from penstock._minimize.recording import load_script
-from penstock._minimize.reproducers import reproducer_of
-from penstock._minimize.timings import Waiting
+from penstock._replay.live import LivePeekingReproducer
+from penstock._replay.live_play import Waiting
+from penstock._replay.recording import load_script
+from penstock._replay.replaying import reproducer_of
 from penstock.errors import PenstockError
 
 NAME: Final = "peeking"

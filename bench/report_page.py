@@ -32,11 +32,11 @@ from typing import Any
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from penstock._fuzz.fuzzing import fuzz
-from penstock._minimize.recording import trace_file
 from penstock._report.document import report_on
 from penstock._report.page import render
 from penstock._scenario.scenario import Scenario
 from penstock._trace.consent import consent_to
+from penstock._trace.trace import trace_file
 from penstock.errors import PenstockError
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -163,12 +163,12 @@ def measure(inputs: int, least: int, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run = long_run(folder, inputs, seed)
-        document = report_on(run, consent_to(trace_file(run))).as_json()
-        steps = len(document["steps"])
+        report = report_on(run, consent_to(trace_file(run)))
+        steps = len(report.steps)
         if steps < least:
             raise PenstockError(f"The run has {steps} events, not {least}: give more --inputs.")
         begin = time.perf_counter()
-        text = render(document)
+        text = render(report.as_json())
         rendered = time.perf_counter() - begin
         file = folder / "report.html"
         file.write_text(text, encoding="utf-8")

@@ -36,10 +36,9 @@ from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz, with_options
 from penstock._fuzz.inputs import Check, Wait
 from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.summary import lasting
-from penstock._minimize.confirming import is_confirmed
-from penstock._minimize.ddmin import Minimal, minimise
-from penstock._minimize.recording import Recording, load_script
-from penstock._minimize.reproducers import reproducer_of
+from penstock._minimize.ddmin import Minimal, is_confirmed, minimise
+from penstock._replay.recording import Recording, load_script
+from penstock._replay.replaying import reproducer_of
 from penstock._scenario.scenario import Scenario, load_scenario
 from penstock.errors import PenstockError
 

@@ -25,10 +25,10 @@ from typing import Any, Final, Self
 from bench import sts_dice
 from bench.nice_search import Rows, options_of, publish
 from bench.sts_cases import fuzzed
-from penstock._minimize.ddmin import NotReproducedError, minimise
-from penstock._minimize.recording import RecordedInput, Recording, load_script
-from penstock._minimize.reproducing import Attempt, chance_of_missing
-from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._minimize.ddmin import NotReproducedError, chance_of_missing, minimise
+from penstock._replay.guided import Attempt
+from penstock._replay.in_process import VirtualReproducer
+from penstock._replay.recording import RecordedInput, Recording, load_script
 from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
 

@@ -7,9 +7,7 @@ have a text below it in the source that says what it means.
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import reduce
@@ -24,20 +22,26 @@ import penstock
 from penstock import _api as api
 from penstock import _results as results
 from penstock import pytest_plugin
-from penstock._base.typed import Checked, described, hints_of
+from penstock._base.typed import Checked, described, hints_of, meanings_of
+from penstock._campaign.options import CampaignOptions
 from penstock._cli.main import commands
-from penstock._engine.building import Apps, MininetFile, NativeProgram
 from penstock._engine.next_steps import Suggestion
 from penstock._explore.strategies.plan import STRATEGIES
 from penstock._fuzz.profiles import PROFILES
 from penstock._properties import base, functions
 from penstock._properties.registry import PROPERTIES
 from penstock._scenario import scenario
-from penstock._scenario.fuzz_options import Command, FuzzOptions
+from penstock._scenario.options import (
+    Apps,
+    Command,
+    FuzzOptions,
+    Limits,
+    MininetFile,
+    NativeProgram,
+    SymbolicOptions,
+    VerifyOptions,
+)
 from penstock._scenario.scenario import Scenario
-from penstock._scenario.search_options import Limits
-from penstock._scenario.symbolic_options import SymbolicOptions
-from penstock._scenario.verify_options import VerifyOptions
 from penstock._world.fabric import Mobility
 from penstock._world.faults import Faults
 from penstock._world.hosts import KINDS
@@ -75,8 +79,8 @@ def _scenario() -> Iterator[str]:
     yield ""
     yield from markdown_of(scenario)
     yield ""
-    yield "What does not fit is refused in one sentence, which names the field, what was given and what is"
-    yield "expected. One rule holds for all lists: a single value stands for a list of one, so"
+    yield "What does not fit is refused in one sentence, which names the line, the field, what was given and"
+    yield "what is expected. One rule holds for all lists: a single value stands for a list of one, so"
     yield '`apps = "app.py"` is `apps = ["app.py"]`.'
     yield from _section("Fields", Scenario)
     yield from _section("`[controller]` with apps of os-ken or Ryu", Apps)
@@ -93,6 +97,7 @@ def _scenario() -> Iterator[str]:
     yield from _section("`[faults]`", Faults)
     yield from _section("`[symbolic]`", SymbolicOptions)
     yield from _hosts()
+    yield from _section("Lists of campaigns", CampaignOptions)
 
 
 def _section(title: str, kind: type, leave_out: tuple[str, ...] = ()) -> Iterator[str]:
@@ -154,26 +159,6 @@ def table_of(kind: type, leave_out: tuple[str, ...] = ()) -> list[str]:
         if item.init and item.name not in leave_out
     ]
     return ["| field | value | default | meaning |", "| --- | --- | --- | --- |", *rows] if rows else []
-
-
-def meanings_of(kind: type) -> dict[str, str]:
-    """Return the texts that stand below fields in the source of a class and of those it derives from."""
-    found: dict[str, str] = {}
-    for each in reversed(kind.__mro__):
-        if is_dataclass(each):
-            found.update(_texts_below_fields(each))
-    return found
-
-
-def _texts_below_fields(kind: type) -> dict[str, str]:
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    assert isinstance(tree, ast.ClassDef)
-    found = {}
-    for before, after in zip(tree.body, tree.body[1:], strict=False):
-        match before, after:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                found[name] = " ".join(text.split())
-    return found
 
 
 def _type(kind: type, item: Field[Any]) -> str:
@@ -337,7 +322,7 @@ def _api() -> Iterator[str]:
 
 def _class(kind: type) -> Iterator[str]:
     yield from markdown_of(kind)
-    told = _texts_below_fields(kind)
+    told = meanings_of(kind)
     for name in (item.name for item in fields(kind)) if is_dataclass(kind) else told:
         yield ""
         yield f"- `{name}`: {told[name]}" if name in told else f"- `{name}`"

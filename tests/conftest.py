@@ -2,7 +2,7 @@
 
 Hypothesis draws the same examples in each run, on any machine.  A program that is missing is a
 visible skip for people and a failure in CI, where a skipped test would pass for a proof.
-This file also puts its folder on the import path, for the strategies that tests share.
+What tests share is imported by its full name, as in `from tests.fuzz.fuzz_lab import run`.
 """
 
 import os
@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-from required_tools import do_without, find_tool
+from tests.required_tools import do_without, find_tool
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")

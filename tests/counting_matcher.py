@@ -130,9 +130,9 @@ class CountingMatcher:
         self.steps += 1
         match kind:
             case "LITERAL":
-                return ord(character) == given
+                return bool(ord(character) == given)
             case "NOT_LITERAL":
-                return ord(character) != given
+                return bool(ord(character) != given)
             case "ANY":
                 return self._any_newline or character != "\n"
         negated = str(given[0][0]) == "NEGATE"
@@ -143,7 +143,7 @@ class CountingMatcher:
         kind, value = str(item[0]), item[1]
         match kind:
             case "LITERAL":
-                return ord(character) == value
+                return bool(ord(character) == value)
             case "RANGE":
                 return bool(value[0] <= ord(character) <= value[1])
         return _is_of(str(value), character)

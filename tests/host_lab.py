@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from little_components import Repeater
+from tests.little_components import Repeater
+
 from penstock._world.component import Endpoint, Event
 from penstock._world.fabric import Fabric, Wire
 from penstock._world.faults import Faults
+from penstock._world.frame import Frame
 from penstock._world.hosts import Address, Host, HostMaker
 from penstock._world.network import Network
 from penstock._world.transition import Record
@@ -26,6 +28,12 @@ def make(name: str, maker: HostMaker = Host) -> Host:
     """Return one of the hosts, with its own addresses."""
     _, number, ip = DIRECTORY[name]
     return maker(name=name, mac=number, ip=ip, directory=DIRECTORY, port=0)
+
+
+def frame_of(value: object) -> Frame:
+    """Return what is known to be a frame as one."""
+    assert isinstance(value, Frame)
+    return value
 
 
 class Lab:

@@ -1,5 +1,6 @@
 """Random terms over a few small inputs, so small that all values can be tried."""
 
+from collections.abc import Callable
 from itertools import product
 
 from hypothesis import strategies as st
@@ -36,6 +37,13 @@ arithmetic = st.sampled_from(
 )
 
 
+INVERSIONS: list[Callable[[Term], Term]] = [
+    terms.invert,
+    terms.negate,
+    lambda term: terms.negation(terms.truth(term)),
+]
+
+
 @st.composite
 def operations(draw: st.DrawFn, parts: st.SearchStrategy[Term]) -> Term:
     """Draw one operation on terms drawn from elsewhere."""
@@ -60,9 +68,7 @@ def operations(draw: st.DrawFn, parts: st.SearchStrategy[Term]) -> Term:
             connect = draw(st.sampled_from([terms.both, terms.either]))
             return connect(terms.truth(one), terms.truth(other))
         case "invert":
-            return draw(
-                st.sampled_from([terms.invert, terms.negate, lambda term: terms.negation(terms.truth(term))])
-            )(one)
+            return draw(st.sampled_from(INVERSIONS))(one)
         case _:
             return draw(arithmetic)(one, other)
 

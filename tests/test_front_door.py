@@ -33,7 +33,7 @@ def test_every_name_of_the_front_door_is_there_and_documented() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'penstock' has no attribute 'chekc'"):
-        _ = penstock.chekc  # type: ignore[attr-defined]
+        _ = penstock.chekc
 
 
 def test_no_module_takes_the_name_of_a_function() -> None:

@@ -19,8 +19,8 @@ from penstock._engine.next_steps import Ran, Suggestion, advice, next_steps
 from penstock._fuzz.building import build_setting
 from penstock._properties.registry import PROPERTIES
 from penstock._results import Broken
+from penstock._scenario.options import options_of
 from penstock._scenario.scenario import Scenario, load_scenario, scenario_of
-from penstock._scenario.verify_options import options_of
 from penstock._verdict.stopping import Bound, Why
 from penstock.errors import PenstockError
 
@@ -62,7 +62,8 @@ def changed(scenario: Scenario, suggestion: Suggestion) -> Scenario:
             before[inner] = {**before.get(inner, {}), key: value}
         else:
             before[key] = value
-        scenario = replace(scenario, **{outer: before})
+        tables: dict[str, Any] = {outer: before}
+        scenario = replace(scenario, **tables)
     return scenario
 
 

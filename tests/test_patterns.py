@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.counting_matcher import CountingMatcher
 
 import penstock
-from counting_matcher import CountingMatcher
 
 SOURCES = Path(penstock.__file__).parent
 OWN_WORDS = {

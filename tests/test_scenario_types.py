@@ -17,13 +17,20 @@ from penstock import _api as api
 from penstock._base.tables import toml_of
 from penstock._cli.scenarios import scenario_from
 from penstock._controllers.controller import Controller
-from penstock._engine.building import Apps, MininetFile, NativeProgram, build, plan
+from penstock._engine.building import build, plan
 from penstock._fuzz.building import build_setting
-from penstock._scenario.fuzz_options import Command, FuzzOptions
+from penstock._scenario.options import (
+    Apps,
+    Command,
+    FuzzOptions,
+    Limits,
+    MininetFile,
+    NativeProgram,
+    SymbolicOptions,
+    VerifyOptions,
+    options_of,
+)
 from penstock._scenario.scenario import Scenario, load_scenario, scenario_of
-from penstock._scenario.search_options import Limits
-from penstock._scenario.symbolic_options import SymbolicOptions
-from penstock._scenario.verify_options import VerifyOptions, options_of
 from penstock._world.fabric import Mobility
 from penstock._world.faults import Faults
 from penstock._world.hosts import KINDS
@@ -154,7 +161,7 @@ def test_the_same_holds_in_python(place: tuple[str, ...], value: Any, folder: Pa
         api.check(Scenario(folder=folder), **whole, output=Refusing())
 
 
-@pytest.mark.parametrize("option", ["topo", "custom", "properties", "ping", "strategies"])
+@pytest.mark.parametrize("option", ["topology", "custom", "properties", "ping", "strategies"])
 @quickly
 @given(
     text=texts
@@ -164,7 +171,7 @@ def test_the_same_holds_in_python(place: tuple[str, ...], value: Any, folder: Pa
 def test_any_text_on_the_command_line_is_taken_or_refused(option: str, text: str, folder: Path) -> None:
     file = folder / "scenario.toml"
     file.write_text('[controller]\nnative = "silent.py:Silent"\n')
-    given = text if option in ("topo", "custom") else (text,)
+    given = text if option in ("topology", "custom") else (text,)
     refused_or_taken(lambda: scenario_from(file, **{option: given}))
 
 
@@ -235,7 +242,7 @@ def test_a_single_value_stands_for_a_list_of_one(folder: Path) -> None:
     assert scenario.limits().strategies == ("no-delay",) and scenario.limits().reductions == ("ample",)
     assert scenario.fuzzing().invariants == ("NoForwardingLoops",)
     assert options_of(scenario.verify).properties == ("NoForwardingLoops",)
-    assert Apps("x.py").apps == ("x.py",)
+    assert Apps("x.py").apps == ("x.py",)  # type: ignore[arg-type]
     assert refused_or_taken(lambda: replace(scenario, symbolic={})) == ""
 
 

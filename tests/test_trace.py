@@ -9,16 +9,21 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.disk_lab import file_limit
 
-from disk_lab import file_limit
 from penstock._controllers.static import StaticController
 from penstock._trace.trace import (
     ECHO_KEPT,
     MOST_KEPT,
     Causality,
     FindingLine,
+    FuzzTrace,
     InputLine,
+    Line,
     LogLine,
+    ProofSetup,
+    ProofTrace,
+    SearchTrace,
     TraceWriter,
     Verdict,
     lines_of,
@@ -58,7 +63,7 @@ def test_a_delivery_is_caused_by_the_step_that_sent_what_it_delivers(seed: int) 
     assert any(line.transition.startswith(("drop", "duplicate", "reorder")) for line in lines)
 
 
-HEADER = {"format": "penstock-trace", "version": 1, "scenario": {}, "folder": "."}
+HEADER = {"format": "penstock-trace", "version": 2, "scenario": {}, "folder": "."}
 
 
 FRAME = {"wire": "00ff", "version": 0}
@@ -66,7 +71,7 @@ FRAME = {"wire": "00ff", "version": 0}
 
 def trace_of(folder: Path, *lines: object) -> Path:
     path = folder / "some.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in (HEADER, *lines)))
+    path.write_text("".join(json.dumps(line) + "\n" for line in (HEADER, *lines, {"end": len(lines) + 1})))
     return path
 
 
@@ -89,6 +94,7 @@ def test_all_kinds_of_lines_are_read(tmp_path: Path) -> None:
         {"violated": "Loops", "message": "in the end"},
     )
     trace = read_trace(path)
+    assert isinstance(trace, FuzzTrace)
     assert trace.inputs == (InputLine(1, "fail s1", 5),)
     assert trace.logs == (LogLine(3, "c0", "oops", 7),)
     assert trace.findings == (
@@ -158,6 +164,7 @@ def test_a_disk_that_takes_only_a_part_is_full(tmp_path: Path) -> None:
         writer.flush()
     writer.close()
     trace = read_trace(tmp_path / "some.jsonl")
+    assert isinstance(trace, FuzzTrace)
     assert trace.cut_short and not trace.inputs
     assert (tmp_path / "some.jsonl").stat().st_size == writer.size + 5_000
 
@@ -173,7 +180,9 @@ def test_of_a_long_echo_only_the_beginning_is_written(tmp_path: Path) -> None:
     frame = b"f" * 60_000
     for number, (data, version) in enumerate([(b"y" * 60_000, 4), (b"y" * 9, 4), (frame, 0)], 1):
         record = injected(data)
-        wire = encode(record.sends[0].message, version) if version else data
+        message = record.sends[0].message
+        assert isinstance(message, EchoRequest)
+        wire = encode(message, version) if version else data
         writer.step(number, record, [], 0, wire, version)
     writer.close()
     long, short, other = (line.wire for line in read_trace(tmp_path / "some.jsonl").lines)
@@ -243,12 +252,40 @@ def test_nothing_comes_after_the_end(tmp_path: Path) -> None:
         read_trace(path)
 
 
-def test_a_trace_of_the_first_version_has_no_end_and_is_read(tmp_path: Path) -> None:
-    *lines, _end = a_trace(tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
-    old = lines[0].replace('"version": 2', '"version": 1', 1)
-    (tmp_path / "old.jsonl").write_text("".join([old, *lines[1:]]))
-    trace = read_trace(tmp_path / "old.jsonl")
-    assert not trace.cut_short and trace.verdict == Verdict("P", "It broke.")
+def test_a_trace_of_another_version_is_refused(tmp_path: Path) -> None:
+    header, *lines = a_trace(tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "old.jsonl").write_text("".join([header.replace('"version": 2', '"version": 1', 1), *lines]))
+    with pytest.raises(PenstockError, match="trace of version 1: this Penstock reads version 2"):
+        read_trace(tmp_path / "old.jsonl")
+
+
+def test_an_echo_of_which_only_the_first_bytes_are_written_has_its_length_again() -> None:
+    whole = encode(EchoRequest(b"y" * 1000, xid=5), 4)
+    kept = Line(1, "inject c0:s1", "c0", wire=whole[:ECHO_KEPT], version=4).octets
+    assert kept is not None and len(kept) == len(whole) and kept[:ECHO_KEPT] == whole[:ECHO_KEPT]
+    assert Line(1, "inject h1:0", "h1", wire=b"\0\2", version=0).octets is None
+
+
+def test_the_header_says_of_which_engine_a_trace_is(tmp_path: Path) -> None:
+    setup = ProofSetup(("NoForwardingLoops",), "penstock", False, {"h1": (b"\0\xff",)}, 0)
+    path = write_trace(tmp_path / "some.jsonl", {}, tmp_path, (), None, None, home=None, **setup.header())
+    proof = read_trace(path)
+    assert isinstance(proof, ProofTrace) and (proof.setup, proof.engine) == (setup, "verify")
+    TraceWriter(path, {}, tmp_path).close()
+    run = read_trace(path)
+    assert isinstance(run, FuzzTrace) and run.engine == "fuzz"
+    for details, engine in (({}, "check"), ({"seed": 3}, "walk"), ({"engine": "step"}, "step")):
+        trace = read_trace(write_trace(path, {}, tmp_path, (), **details))
+        assert isinstance(trace, SearchTrace) and trace.engine == engine
+
+
+def test_a_proof_has_no_lines_of_a_fuzzing_run(tmp_path: Path) -> None:
+    setup = ProofSetup(("NoForwardingLoops",), "penstock", False, {}, 0)
+    path = write_trace(tmp_path / "some.jsonl", {}, tmp_path, (), None, None, home=None, **setup.header())
+    header, _end = path.read_text().splitlines()
+    path.write_text(f'{header}\n{{"step": 1, "input": "fail s1", "at": 0}}\n')
+    with pytest.raises(PenstockError, match=r"Line 2 of some.jsonl is of a fuzzing run .*damaged"):
+        read_trace(path)
 
 
 def a_trace(path: Path) -> Path:

@@ -23,11 +23,11 @@ from playwright.sync_api import Browser, ViewportSize, sync_playwright
 from penstock._api import check, fuzz
 from penstock._cli.stepper.app import StepperApp
 from penstock._cli.stepper.model import Run
-from penstock._minimize.recording import trace_file
 from penstock._report.document import report_on
 from penstock._report.page import render
 from penstock._scenario.scenario import load_scenario
 from penstock._trace.consent import consent_to
+from penstock._trace.trace import trace_file
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 EXAMPLES: Final = ROOT / "examples"

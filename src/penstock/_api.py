@@ -12,24 +12,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from penstock._base.files import staying
+from penstock._base.files import RUNS, TRACES, staying
 from penstock._base.tables import Table
 from penstock._controllers.controller import Controller
 from penstock._properties.base import Property
 from penstock._report.run_story import Choice, tell_run
 from penstock._results import Broken, Minimised, Result, Violation
 from penstock._scenario.around import scenario_at
-from penstock._scenario.fuzz_options import FuzzOptions
-from penstock._scenario.scenario import Scenario
-from penstock._scenario.search_options import Limits
-from penstock._scenario.verify_options import Method, VerifyOptions
+from penstock._scenario.options import Method, Strategy
+from penstock._scenario.scenario import Scenario, with_fields
 from penstock._story.story import ending, tell
-from penstock._trace.trace import Trace, read_trace
+from penstock._trace.trace import AnyTrace, FuzzTrace, ProofTrace, Trace, read_trace, trace_file
 from penstock._verdict.stopping import FIRST_THAT_LASTS
 from penstock._verdict.verdict import replayed
 from penstock._world.component import Component
@@ -42,8 +40,8 @@ if TYPE_CHECKING:
     from penstock._engine.finding import Finding
     from penstock._fuzz.fuzzing import Fuzzing
     from penstock._fuzz.fuzzing import Report as Run
-    from penstock._minimize.reproducing import Attempt
-    from penstock._replay import Replay
+    from penstock._replay.guided import Attempt
+    from penstock._replay.replaying import Replay
     from penstock._trace.consent import Consent
     from penstock._verify.proof import Proof, Refutation
     from penstock._worker.supervision import Tell
@@ -65,9 +63,6 @@ __all__ = [
 Given = Scenario | str | PathLike[str]
 """What can be examined: a scenario, or the name of its file, of an app's file or of an app's module."""
 
-TRACES: Final = Path("penstock-traces")
-RUNS: Final = Path("penstock-runs")
-
 
 @staying()
 def check(
@@ -76,7 +71,7 @@ def check(
     """Search every ordering of a scenario's events."""
     from penstock._worker.engines import check as run
 
-    chosen = _scenario(scenario, given, search=Limits)
+    chosen = _scenario(scenario, "check", given)
     chosen.require_properties()
     report = run(chosen, output=Path(output))
     outcome = report.outcome
@@ -102,11 +97,11 @@ def verify(
 ) -> Result[Proof]:
     """Prove properties of a scenario for any number of packets, or find a run that breaks one.
 
-    `properties` are formulas, or the names that a proof knows (see `_scenario.verify_options`).
+    `properties` are formulas, or the names that a proof knows (see `_scenario.options`).
     """
     from penstock._worker.engines import prove
 
-    proof = prove(_scenario(scenario, given, verify=VerifyOptions, search=Limits), output=Path(output))
+    proof = prove(_scenario(scenario, "verify", given), output=Path(output))
     return Result(
         "verify",
         proof.scenario.name,
@@ -147,9 +142,7 @@ def fuzz(
 
         await fuzzing.run(look)
 
-    if "seconds" in given:
-        given.setdefault("events", None)
-    chosen = _scenario(scenario, given, fuzz=FuzzOptions)
+    chosen = _scenario(scenario, "fuzz", given)
 
     def job(tell: Tell) -> Result[Run]:
         begun = run(
@@ -209,7 +202,6 @@ def replay(
     This runs the code that the trace names.  If that is not what the trace was recorded with here, a
     `PenstockError` says so, unless you `trust` it.
     """
-    from penstock._minimize.recording import trace_file
     from penstock._trace.consent import consent_to
     from penstock._worker.commands import in_worker
 
@@ -217,13 +209,13 @@ def replay(
     consent = consent_to(file, trust=trust, how="trust=True")
     recorded = read_trace(file)
     # Of a proof there are no inputs to give: its packets may come any number of times.
-    again = _replayed if exact or "verify" in recorded.details else _given_again
+    again = _replayed if exact or isinstance(recorded, ProofTrace) else _given_again
     result: Result[Replay] | Result[Attempt] = in_worker(lambda _: again(file, recorded, consent, tries))
     return result
 
 
 def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Replay]:
-    from penstock._replay import replay as run
+    from penstock._replay.replaying import replay as run
 
     again = run(file, consent, tries=tries)
     remarks = () if again.diverged is None else (f"At step {again.diverged}, {again.difference}.",)
@@ -237,15 +229,15 @@ def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Resu
     )
 
 
-def _given_again(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Attempt]:
-    from penstock._minimize.recording import is_wide, script_of
-    from penstock._minimize.reproducers import reproducer_of
+def _given_again(file: Path, recorded: AnyTrace, consent: Consent, tries: int) -> Result[Attempt]:
+    from penstock._replay.recording import script_of
+    from penstock._replay.replaying import reproducer_of
     from penstock._trace.consent import runnable
 
     script = script_of(recorded, runnable(recorded, file.parent, consent))
     if script.violation is None:
         raise PenstockError(f"{file} tells no violation, so there is nothing that could come again.")
-    reproducer = reproducer_of(script, wide=is_wide(recorded))
+    reproducer = reproducer_of(script, wide=isinstance(recorded, FuzzTrace) and recorded.is_wide)
     attempt = reproducer.run(script.inputs, tries=tries)
     remarks = () if attempt.divergence is None else (f"The first difference is at {attempt.divergence}.",)
     found = (script.violation.invariant, attempt.message) if attempt.reproduced else None
@@ -271,16 +263,17 @@ def minimize(
     invariant: str | None = None,
     wide: bool = False,
     trust: bool = False,
+    seconds: float | None = None,
 ) -> Minimised:
     """Find the few inputs of a trace that lead to its violation, and write them down with a test.
 
+    A `PenstockError` says that it took longer than `seconds`; the same call goes on where it was.
+
     As with `replay`, the code that the trace names has to be what it was recorded with here, or trusted.
     """
-    from penstock._minimize.confirming import confirmed, confirming_tries
-    from penstock._minimize.ddmin import Minimal, minimise
-    from penstock._minimize.recording import trace_file
-    from penstock._minimize.worker import Origin
+    from penstock._minimize.ddmin import Minimal, confirmed, confirming_tries, minimise
     from penstock._minimize.writing import folder_for, write_minimal
+    from penstock._replay.replaying import Origin
     from penstock._trace.consent import consent_to
     from penstock._worker.commands import in_worker
 
@@ -307,28 +300,13 @@ def minimize(
             write_minimal(folder, minimal, reproducer, tries=often),
         )
 
-    minimised: Minimised = in_worker(job)
+    minimised: Minimised = in_worker(job, seconds=seconds)
     return minimised
 
 
-def _scenario(given: Given, changes: Mapping[str, Any], **tables: type) -> Scenario:
-    """Return a scenario with some fields changed; each table takes the changes that its options know."""
+def _scenario(given: Given, command: str, fields: Mapping[str, Any]) -> Scenario:
     scenario = given if isinstance(given, Scenario) else scenario_at(Path(given))
-    own = {item.name for item in fields(Scenario)}
-    left = dict(changes)
-    if "verify" in tables and "properties" in left:
-        left["verify"] = {**left.get("verify", scenario.verify), "properties": list(left.pop("properties"))}
-    changed = {name: left.pop(name) for name in list(left) if name in own}
-    for table, options in tables.items():
-        known = {item.name for item in fields(options)} & left.keys()
-        if known:
-            before = changed.get(table, getattr(scenario, table))
-            changed[table] = {**before, **{name: left.pop(name) for name in known}}
-    if left:
-        raise PenstockError(
-            f"{', '.join(map(repr, left))} is no field of a scenario, nor of {', '.join(tables)}."
-        )
-    return replace(scenario, **changed)
+    return with_fields(scenario, command, fields)
 
 
 def _violation(finding: Finding, story: Iterable[str]) -> Violation:
@@ -368,7 +346,7 @@ class ScenarioFields(TypedDict, total=False):
     topology: str | Table | Topology
     hosts: Mapping[str, Table | HostMaker]
     properties: Sequence[str | Table | Property]
-    openflow: str
+    openflow: Literal["1.0", "1.3"] | None
     switches: Table
     faults: Table
     symbolic: Table
@@ -391,7 +369,7 @@ class CheckFields(ScenarioFields, total=False):
     memory_mb: int | None
     all_violations: bool
     compact: bool
-    strategies: Sequence[Any]
+    strategies: Sequence[str | Table | Strategy]
     reductions: Sequence[str]
 
 
@@ -421,7 +399,7 @@ class FuzzFields(ScenarioFields, total=False):
     persistent_ms: int
     settle_ms: int
     trace_mb: int
-    invariants: Sequence[Any]
+    invariants: Sequence[str | Table | Property]
     policy: str | None
     after_crash: Literal["continue", "restart", "stop"]
     listen: Mapping[str, str]

@@ -8,6 +8,8 @@ class PenstockError(Exception):
 
     traceback: str = ""
     """Where in the user's code it was raised, if that helps."""
+    keys: tuple[str | int, ...] = ()
+    """The keys that lead to what is wrong from the top of a scenario, until the line in its file is told."""
 
 
 class OtherVersion(PenstockError):

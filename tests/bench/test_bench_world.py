@@ -13,7 +13,7 @@ def bench(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_every_ping_is_answered():
+def test_every_ping_is_answered() -> None:
     done = bench("--topology", "fattree,2", "--pings", "3", "--json")
     found = json.loads(done.stdout)
     assert done.returncode == 0
@@ -21,7 +21,7 @@ def test_every_ping_is_answered():
     assert found["transitions_per_second"] > 0
 
 
-def test_a_topology_that_does_not_exist_is_one_sentence():
+def test_a_topology_that_does_not_exist_is_one_sentence() -> None:
     done = bench("--topology", "klein-bottle,3")
     assert done.returncode == 2
     assert done.stderr.startswith("There is no topology 'klein-bottle,3'")

@@ -20,7 +20,7 @@ def bench(*options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("controller", "stage"), [("asyncio", "plain"), ("osken", "plain"), ("asyncio", "live")]
 )
-def test_every_switch_joins_and_every_answer_is_taken(controller: str, stage: str):
+def test_every_switch_joins_and_every_answer_is_taken(controller: str, stage: str) -> None:
     done = bench("--k", "4", "--controller", controller, "--stage", stage, "--json")
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)["rows"]
@@ -31,7 +31,7 @@ def test_every_switch_joins_and_every_answer_is_taken(controller: str, stage: st
     assert row["messages"] >= 20 * 6
 
 
-def test_the_story_tells_of_sts():
+def test_the_story_tells_of_sts() -> None:
     done = bench("--k", "2")
     assert done.returncode == 0, done.stderr
     assert "2464 switches" in done.stdout.splitlines()[0]
@@ -41,21 +41,21 @@ def row(k: int, switches: int, links: int, cpu_seconds: float, rss_mb: float = 1
     return {"k": k, "switches": switches, "links": links, "cpu_seconds": cpu_seconds, "rss_mb": rss_mb}
 
 
-def test_time_that_grows_faster_than_the_size_is_complained_of():
+def test_time_that_grows_faster_than_the_size_is_complained_of() -> None:
     assert complaints([row(16, 320, 3072, 1.0), row(44, 2420, 63888, 20.0)]) == []
     assert complaints([row(16, 320, 3072, 9.0), row(44, 2420, 63888, 20.0)]) == []
     (sentence,) = complaints([row(16, 320, 3072, 1.0), row(44, 2420, 63888, 60.0)])
     assert sentence.startswith("Time is not linear: k=44")
 
 
-def test_too_much_memory_is_complained_of():
+def test_too_much_memory_is_complained_of() -> None:
     assert complaints([row(44, 2420, 63888, 20.0, 1536)]) == []
     (sentence,) = complaints([row(44, 2420, 63888, 20.0, 1537)])
     assert sentence.startswith("2420 switches take 1537 MB")
 
 
 @pytest.mark.parametrize("sizes", ["3", "four"])
-def test_a_size_that_makes_no_sense_is_one_sentence(sizes: str):
+def test_a_size_that_makes_no_sense_is_one_sentence(sizes: str) -> None:
     done = bench("--k", sizes)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr

@@ -15,7 +15,7 @@ def bench(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_rows_have_the_cost_of_updates_beside_that_of_a_full_recomputation():
+def test_rows_have_the_cost_of_updates_beside_that_of_a_full_recomputation() -> None:
     done = bench("--rules", "100", "300", "--updates", "20", "--json")
     found = json.loads(done.stdout)
     assert done.returncode == 0, done.stderr
@@ -26,14 +26,14 @@ def test_rows_have_the_cost_of_updates_beside_that_of_a_full_recomputation():
         assert row["full_us"] > 0
 
 
-def test_the_printed_table_names_the_peers():
+def test_the_printed_table_names_the_peers() -> None:
     done = bench("--rules", "100", "--updates", "4")
     assert "median_update_us" in done.stdout
     assert "VeriFlow" in done.stdout
     assert "Delta-net" in done.stdout
 
 
-def test_tables_have_prefixes_inside_others_and_rules_of_several_fields():
+def test_tables_have_prefixes_inside_others_and_rules_of_several_fields() -> None:
     entries = [entry for _, entry in planned(1000).entries]
     prefixes = {e.match for e in entries if len(e.match.terms) == 2}
     inside = [a for a in prefixes if any(a != b and a.within(b) for b in prefixes)]
@@ -41,7 +41,7 @@ def test_tables_have_prefixes_inside_others_and_rules_of_several_fields():
     assert sum(len(entry.match.terms) == 5 for entry in entries) == 100
 
 
-def test_a_slow_median_at_the_target_or_a_wrong_answer_fails():
+def test_a_slow_median_at_the_target_or_a_wrong_answer_fails() -> None:
     row = {"rules": 10_000, "median_update_us": 900.0, "same_as_full": True}
     assert passes([row])
     assert not passes([{**row, "median_update_us": 1100.0}])
@@ -49,7 +49,7 @@ def test_a_slow_median_at_the_target_or_a_wrong_answer_fails():
     assert passes([{**row, "rules": 100_000, "median_update_us": 1100.0}])
 
 
-def test_too_few_rules_are_one_sentence():
+def test_too_few_rules_are_one_sentence() -> None:
     done = bench("--rules", "5")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

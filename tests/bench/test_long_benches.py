@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench.containment import Case, figures_of
-from bench.hostile.attack import NotHeld, attempt
+from bench.hostile.attack import Done, NotHeld, attempt
 
 from bench import kills, long_fuzz, mutated_sessions
 from penstock.openflow.messages import V10, V13
@@ -22,7 +22,7 @@ def test_a_command_that_is_killed_leaves_and_loses_nothing(command: kills.Comman
 
 
 def test_a_file_that_is_not_whole_is_noticed(tmp_path: Path) -> None:
-    done = kills.Done(0, "", "", 0.0)
+    done = Done(0, "", "", 0.0)
     kills._look_at_what_was_told(tmp_path, done)
     (tmp_path / "summary.json").write_text('{"result": ')
     with pytest.raises(NotHeld, match=r"summary\.json is not whole"):

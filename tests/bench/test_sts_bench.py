@@ -11,7 +11,7 @@ import pytest
 from bench.sts_cases import CASES, LIVE
 
 from bench import sts_cases, sts_dice, sts_retries
-from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._replay.in_process import VirtualReproducer
 from penstock.errors import PenstockError
 
 

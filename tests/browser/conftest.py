@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
-from report_reading import OpenReport
+from tests.browser.report_reading import OpenReport
+from tests.required_tools import find_tool
 
 from penstock._cli.main import commands
-from penstock._minimize.recording import trace_file
 from penstock._report.document import report_on
 from penstock._report.page import render
 from penstock._trace.consent import consent_to
-from required_tools import find_tool
+from penstock._trace.trace import trace_file
 
 # A condition is waited for; how long it takes is no part of any test.
 expect.set_options(timeout=30_000)

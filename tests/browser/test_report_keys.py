@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from little_report import little_report
 from playwright.sync_api import expect
-from report_reading import OpenReport, present_step, press, settled, steps_drawn
+from tests.browser.little_report import little_report
+from tests.browser.report_reading import OpenReport, present_step, press, settled, steps_drawn
 
 
 def test_keys_step_through_the_run(open_report: OpenReport) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from report_reading import present_step, press
+from tests.browser.report_reading import present_step, press
 
 from penstock._report.serving import serving
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from little_report import little_report
 from playwright.sync_api import Page, expect
-from report_reading import OpenReport, pixels_of, press, settled
+from tests.browser.little_report import little_report
+from tests.browser.report_reading import OpenReport, pixels_of, press, settled
 
 from penstock._report.layout import Drawing
 from penstock._world.component import Endpoint

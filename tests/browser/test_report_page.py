@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from report_reading import (
+from tests.browser.report_reading import (
     OpenReport,
     lines_drawn,
     listed_steps,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from little_report import little_report, with_every_text
 from playwright.sync_api import Page
-from report_reading import OpenReport, present_step, press
+from tests.browser.little_report import little_report, with_every_text
+from tests.browser.report_reading import OpenReport, present_step, press
 
 from penstock._report.page import render
 
@@ -88,7 +90,9 @@ UNJUDGED = {**BOUNDED, "judged": False}
     ],
     ids=["cut", "violated", "bounded", "unjudged", "not known"],
 )
-def test_a_trace_that_lost_its_verdict_is_not_called_clean(more: dict, open_report: OpenReport) -> None:
+def test_a_trace_that_lost_its_verdict_is_not_called_clean(
+    more: dict[str, Any], open_report: OpenReport
+) -> None:
     page = open_report(little_report(verdict=None, **more))
     said = page.locator("#verdict").inner_text()
     assert "✓" not in said and "?" in said

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
-from command_lab import penstock
+from tests.cli.command_lab import penstock
 
 from penstock._cli.main import commands
 
@@ -357,10 +357,10 @@ def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"[" * 100_000, "is no trace, or cut"),
         (b'{"format": "other"}\n', "its first line does not say"),
-        (b'{"format": "penstock-trace", "version": 9}\n', "this Penstock reads 1"),
-        (b'{"format": "penstock-trace", "version": 1}\n', "no scenario in its first line"),
+        (b'{"format": "penstock-trace", "version": 9}\n', "this Penstock reads version 2"),
+        (b'{"format": "penstock-trace", "version": 2}\n', "no scenario in its first line"),
         (
-            b'{"format": "penstock-trace", "version": 1, "scenario": {}, "folder": "."}\n{"step": "x"}\n',
+            b'{"format": "penstock-trace", "version": 2, "scenario": {}, "folder": "."}\n{"step": "x"}\n',
             "the trace is damaged",
         ),
     ],

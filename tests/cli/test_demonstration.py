@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from penstock._base import ryu_names
 from penstock._cli.demonstration import EXAMPLES
 from penstock._cli.main import commands
-from penstock._replay import replay
+from penstock._replay.replaying import replay
 
 
 def run_demo(folder: Path) -> Result:

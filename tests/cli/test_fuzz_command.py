@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_lab import penstock as run_command
 from rich.console import Console
+from tests.cli.command_lab import penstock as run_command
+from tests.fuzz import fuzz_lab
+from tests.tcp_lab import is_alive, wait_until
 
 from penstock._cli.screen import Screen, picture
 from penstock._controllers.tcp import ports
@@ -23,8 +25,6 @@ from penstock._controllers.tcp.supervisor import descendants
 from penstock._fuzz.fuzzing import Fuzzing
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.invariants import invariants_of
-from penstock._trace.trace import read_trace
-from tcp_lab import is_alive, wait_until
 
 ROOT = Path(__file__).parents[2]
 SCRIPTED = ROOT / "tests" / "fuzz" / "scripted_controller.py"
@@ -79,7 +79,7 @@ def test_a_run_that_finds_nothing_says_so_and_leaves_a_whole_folder(folder: Path
     assert "No lasting violation was found, which proves nothing" in printed
     run = folder / "penstock-runs" / "calm-1"
     assert {file.name for file in run.iterdir()} == FILES
-    assert len(read_trace(run / "trace.jsonl").inputs) == 40
+    assert len(fuzz_lab.fuzz_trace(run / "trace.jsonl").inputs) == 40
 
 
 def test_a_run_ends_with_the_first_violation_that_lasts(folder: Path) -> None:
@@ -174,7 +174,7 @@ def test_the_console_takes_over_where_it_is_asked_for(folder: Path) -> None:
     assert "is neither a command nor an input" in printed
     assert "stopped by the user." in printed
     run = folder / "penstock-runs" / "calm-1"
-    assert read_trace(run / "trace.jsonl").inputs[0].text == "fail s1-s2"
+    assert fuzz_lab.fuzz_trace(run / "trace.jsonl").inputs[0].text == "fail s1-s2"
     assert {file.name for file in run.iterdir()} == FILES
 
 
@@ -237,7 +237,7 @@ def test_ctrl_c_once_ends_the_run_and_keeps_a_whole_folder(folder: Path, kind: s
     assert status == (1 if summary["violations"] else 3)
     assert "stopped by the user." in printed and summary["stopped_by"] == "the user"
     assert {file.name for file in running.folder.iterdir()} >= FILES
-    trace = read_trace(running.folder / "trace.jsonl")
+    trace = fuzz_lab.fuzz_trace(running.folder / "trace.jsonl")
     assert not trace.cut_short and len(trace.inputs) == summary["inputs"]
     assert running.below, "neither a controller nor a worker"
 
@@ -252,7 +252,7 @@ def test_ctrl_c_twice_ends_at_once_with_nothing_left_running(folder: Path) -> No
     running.interrupt()
     status, printed = running.ended()
     assert status == 3 and "penstock: stopped." in printed
-    trace = read_trace(running.folder / "trace.jsonl")
+    trace = fuzz_lab.fuzz_trace(running.folder / "trace.jsonl")
     assert not trace.cut_short and len(trace.inputs) > 5
 
 
@@ -291,10 +291,7 @@ def shown(run: Fuzzing) -> str:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(ROOT / "tests" / "fuzz")
-    import fuzz_lab
-
+def run(tmp_path: Path) -> Any:
     stage = fuzz_lab.opened(tmp_path, fuzz_lab.scenario(topology="linear,2", fuzz={"events": 50}))
     return fuzz_lab.fuzzing(stage, invariants=invariants_of(stage))
 

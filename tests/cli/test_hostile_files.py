@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_lab import penstock
+from tests.cli.command_lab import penstock
+from tests.disk_lab import fill, small_disk
+from tests.malicious_traces import STEERING, shapes, steering, write_hostile
 
-from disk_lab import fill, small_disk
-from malicious_traces import STEERING, shapes, steering, write_hostile
 from penstock._api import check
 from penstock._base.json_reading import LONGEST_LINE
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hostile_traces import APP, CANARY, HOSTILE, Hostile, canary_code, hostile_run, real_trace
+from tests.cli.hostile_traces import APP, CANARY, HOSTILE, Hostile, canary_code, hostile_run, real_trace
 
 from penstock._api import minimize, replay
 from penstock._base.loading import load_file

@@ -14,7 +14,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from penstock._base.typed import Flag, flags_of, meanings_of
 from penstock._cli.main import commands
+from penstock._cli.scenarios import is_given
+from penstock._explore.strategies.random_walks import RandomWalks
+from penstock._scenario.scenario import SECTIONS, Scenario
 from penstock._worker.supervision import Supervised
 from penstock.errors import PenstockError
 
@@ -175,6 +179,42 @@ def test_every_parameter_of_a_command_is_read_in_it(name: str) -> None:
 )
 def test_what_an_engine_does_not_go_by_is_no_option_of_its_command(name: str, ignored: set[str]) -> None:
     assert not ignored & {word for option in options_of(name) for word in option.opts}
+
+
+KINDS: tuple[type, ...] = (Scenario, *SECTIONS.values(), RandomWalks)
+DESCRIBED = [
+    (command, kind, field, flag)
+    for kind in KINDS
+    for field, flag in flags_of(kind)
+    for command in flag.commands.split()
+]
+
+
+@pytest.mark.parametrize(("command", "kind", "field", "flag"), DESCRIBED)
+def test_a_field_that_has_a_flag_is_an_option_of_its_commands(
+    command: str, kind: type, field: str, flag: Flag
+) -> None:
+    (option,) = [each for each in options_of(command) if each.name == field]
+    assert option.opts == flag.words.split()
+    told = (option.help or "").rstrip(".").removesuffix("; repeatable")
+    assert told and meanings_of(kind)[field].replace("`", "").startswith(told)
+    # What is not given leaves the scenario as it is; walks are in no scenario.
+    default = option.get_default(click.Context(command_named(command)))
+    assert is_given(default) == (kind is RandomWalks)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "wrong"),
+    [
+        ("check", "--states", "0"),
+        ("fuzz", "--seconds", "0"),
+        ("walk", "--walks", "0"),
+        ("fuzz", "--seed", "x"),
+    ],
+)
+def test_an_option_has_the_bounds_of_its_field(command: str, option: str, wrong: str) -> None:
+    with pytest.raises(click.BadParameter):
+        commands.main([command, "hub.toml", option, wrong], standalone_mode=False)
 
 
 @pytest.mark.parametrize("name", [*ENGINES])

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_lab import penstock
+from tests.cli.command_lab import penstock
 
 from penstock._fuzz.invariants import DEFAULT
 from penstock._properties.registry import (

@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent, indent
+from typing import Any
+
+from tests.required_tools import do_without
 
 from penstock._base.ryu_names import source_folders
 from penstock._controllers.osken.binding import OsKenController, OsKenState
@@ -19,7 +22,6 @@ from penstock._world.topology import topology
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, FeaturesReply, PacketIn
 from penstock.openflow.stats import PortDescs, StatsReply
-from required_tools import do_without
 
 HEADER = """\
 import itertools, random, time, uuid
@@ -53,7 +55,7 @@ def write_app(folder: Path, body: str, name: str = "little_app", before: str = "
     return str(file)
 
 
-def control(*apps: str, shape: str = "single,2", **options: object) -> OsKenController:
+def control(*apps: str, shape: str = "single,2", **options: Any) -> OsKenController:
     """Return a controller that runs apps for the switches of a shape."""
     switches = {switch.name: switch.dpid for switch in topology(shape).switches}
     return OsKenController(apps, switches, **options)
@@ -76,7 +78,8 @@ def joined(controller: OsKenController) -> OsKenState:
     """Return the state in which s1 has joined and said what it is and that it has no ports."""
     state = controller.act(controller.initial(), "join s1").state
     state = controller.receive(state, "s1", FeaturesReply(1, 0, 1, 0)).state
-    return controller.receive(state, "s1", StatsReply(PortDescs(()))).state
+    ready: OsKenState = controller.receive(state, "s1", StatsReply(PortDescs(()))).state
+    return ready
 
 
 def packet(data: bytes = b"hello", *, buffer_id: int = NO_BUFFER, tag: str = "p1") -> PacketIn:
@@ -94,4 +97,5 @@ def handle(controller: OsKenController, *packets: bytes, state: OsKenState | Non
 
 def lines(events: tuple[Event, ...]) -> list[str]:
     """Return what was logged or printed."""
-    return [event.detail[1] for event in events if event.kind == "log"]
+    texts: list[Any] = [event.detail[1] for event in events if event.kind == "log"]
+    return texts

@@ -76,7 +76,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], None], Callable[[Any],
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_content_is_told_apart_and_put_back(name: str):
+def test_content_is_told_apart_and_put_back(name: str) -> None:
     make, change, look = CASES[name]
     thing = make()
     if name == "function":
@@ -94,7 +94,7 @@ def test_content_is_told_apart_and_put_back(name: str):
     assert look(thing) == changed
 
 
-def test_an_iterator_that_is_at_its_end_for_good_is_remembered_as_lost():
+def test_an_iterator_that_is_at_its_end_for_good_is_remembered_as_lost() -> None:
     thing = iter([1])
     heap = Heap([[thing]])
     before = heap.take()
@@ -106,11 +106,11 @@ def test_an_iterator_that_is_at_its_end_for_good_is_remembered_as_lost():
     LOST.clear()
 
 
-def test_what_cannot_be_read_is_called_opaque_also_inside_of_a_class_of_ones_own():
+def test_what_cannot_be_read_is_called_opaque_also_inside_of_a_class_of_ones_own() -> None:
     class Mine(io.FileIO):
         pass
 
-    class Box(weakref.WeakSet):
+    class Box(weakref.WeakSet[Any]):
         pass
 
     assert Heap([[(n for n in "ab")]]).take().opaque == {"builtins.generator"}
@@ -120,20 +120,20 @@ def test_what_cannot_be_read_is_called_opaque_also_inside_of_a_class_of_ones_own
         assert Heap([[file]]).take().opaque
 
 
-def test_members_of_an_enumeration_have_attributes_if_it_is_the_programs_own():
+def test_members_of_an_enumeration_have_attributes_if_it_is_the_programs_own() -> None:
     class Colour(enum.Enum):
         RED = 1
 
     own = Heap([[Colour.RED]], own={__name__})
     before = own.take()
-    Colour.RED.mark = 1
+    Colour.RED.mark = 1  # type: ignore[attr-defined]
     assert own.take() != before
     own.enter(before)
     assert not hasattr(Colour.RED, "mark")
     assert Heap([[Colour.RED]]).take() == Heap([[Colour.RED]]).take()
 
 
-def test_a_class_that_is_made_inside_a_function_keeps_its_variables():
+def test_a_class_that_is_made_inside_a_function_keeps_its_variables() -> None:
     class Local:
         count = 0
 

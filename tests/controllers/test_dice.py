@@ -7,8 +7,10 @@ import importlib.machinery
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,9 +18,10 @@ from penstock._controllers.osken.dice import MOST, Dice
 from penstock._controllers.outside import Settings, watching
 
 
-def rolled(draw, limit: int = 200) -> list[object]:
+def rolled(draw: Callable[[Dice], Any], limit: int = 200) -> list[Any]:
     """Return what can be drawn if every roll is decided in every way."""
-    dice, found, waiting = Dice(), [], [()]
+    dice, found = Dice(), list[Any]()
+    waiting: list[tuple[int, ...]] = [()]
     while waiting and len(found) < limit:
         decided = waiting.pop()
         dice.seed(0)
@@ -31,7 +34,7 @@ def rolled(draw, limit: int = 200) -> list[object]:
     return found
 
 
-def test_small_rolls_have_every_outcome_once():
+def test_small_rolls_have_every_outcome_once() -> None:
     assert sorted(rolled(lambda dice: dice.choice("abc"))) == ["a", "b", "c"]
     assert sorted(rolled(lambda dice: dice.randint(1, 6))) == [1, 2, 3, 4, 5, 6]
     assert sorted(rolled(lambda dice: (dice.getrandbits(1), dice.randrange(3)))) == sorted(
@@ -46,7 +49,7 @@ def test_small_rolls_have_every_outcome_once():
     assert sorted(rolled(shuffled)) == sorted(itertools.permutations([1, 2, 3]))
 
 
-def test_of_large_rolls_both_ends_are_tried_and_it_is_known_that_there_are_more():
+def test_of_large_rolls_both_ends_are_tried_and_it_is_known_that_there_are_more() -> None:
     found = rolled(lambda dice: dice.randrange(1000))
     assert {0, 999} <= set(found)
     assert len(found) == MOST
@@ -56,9 +59,13 @@ def test_of_large_rolls_both_ends_are_tried_and_it_is_known_that_there_are_more(
     assert [roll.complete for roll in dice.rolls] == [False, False]
 
 
-def test_what_is_done_outside_is_told_with_where(tmp_path: Path):
+def test_what_is_done_outside_is_told_with_where(tmp_path: Path) -> None:
     told: dict[str, str] = {}
-    with watching(lambda what, where: told.setdefault(what, where) and None):
+
+    def tell(what: str, where: str) -> None:
+        told.setdefault(what, where)
+
+    with watching(tell):
         (tmp_path / "file").write_text("x")
         subprocess.run([sys.executable, "-c", ""], check=True)
     (tmp_path / "later").mkdir()
@@ -66,7 +73,7 @@ def test_what_is_done_outside_is_told_with_where(tmp_path: Path):
     assert told["files"].startswith("test_dice.py:")
 
 
-def test_reading_is_not_told(tmp_path: Path):
+def test_reading_is_not_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     told: list[str] = []
     with watching(lambda what, _: told.append(what)):
@@ -74,7 +81,9 @@ def test_reading_is_not_told(tmp_path: Path):
     assert told == []
 
 
-def test_compiled_code_that_an_import_writes_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_compiled_code_that_an_import_writes_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "met_late.py").write_text("import pathlib\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
@@ -94,7 +103,7 @@ class WritingLoader(importlib.machinery.SourceFileLoader):
         super().exec_module(module)
 
 
-def test_what_a_loader_writes_is_not_told(tmp_path: Path):
+def test_what_a_loader_writes_is_not_told(tmp_path: Path) -> None:
     (tmp_path / "loaded.py").write_text("x = 1\n")
     finder = importlib.machinery.FileFinder(str(tmp_path), (WritingLoader, [".py"]))
     told: list[str] = []
@@ -108,7 +117,9 @@ def test_what_a_loader_writes_is_not_told(tmp_path: Path):
     assert told == []
 
 
-def test_what_a_module_does_when_it_is_imported_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_a_module_does_when_it_is_imported_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "writes_at_once.py").write_text(f"open({str(tmp_path / 'file')!r}, 'w').close()\n")
     monkeypatch.syspath_prepend(tmp_path)
     told: list[str] = []
@@ -117,7 +128,7 @@ def test_what_a_module_does_when_it_is_imported_is_told(tmp_path: Path, monkeypa
     assert told == ["writes_at_once.py:1"]
 
 
-def test_pythons_settings_are_put_back():
+def test_pythons_settings_are_put_back() -> None:
     before = Settings.read()
     sys.setrecursionlimit(before[0] + 11)
     assert Settings.read() != before

@@ -20,7 +20,7 @@ from penstock.openflow.messages import (
     PacketOut,
     PortNo,
 )
-from penstock.packet import VlanTag, arp_request, ping_request, udp_datagram
+from penstock.packet import Ethernet, IPv4, VlanTag, arp_request, ping_request, udp_datagram
 
 ONE, TWO = (
     udp_datagram(
@@ -28,6 +28,7 @@ ONE, TWO = (
     )
     for payload in (b"one", b"two")
 )
+assert isinstance(ONE.payload, IPv4)
 FLOOD = (Output(PortNo.FLOOD),)
 
 
@@ -51,23 +52,23 @@ def tags(sent: Sent) -> list[str]:
     return [getattr(send.message, "tag", "-") for send in sent.sends]
 
 
-def test_a_packet_is_known_in_the_same_call_and_later():
+def test_a_packet_is_known_in_the_same_call_and_later() -> None:
     a, b = packet("h1#1", ONE.to_bytes()), packet("h2#1", TWO.to_bytes())
-    assert after((), out(a.data), given=a) == Sent(
-        (Send("s1", replace(out(a.data).message, tag="h1#1")),), ()
-    )
+    sent = out(a.data).message
+    assert isinstance(sent, PacketOut)
+    assert after((), out(a.data), given=a) == Sent((Send("s1", replace(sent, tag="h1#1")),), ())
     kept = after((a,), given=b)
     assert kept.holding == (a, b)
     later = after(kept.holding, out(b.data), out(a.data, "s2"))
     assert (tags(later), later.holding) == (["h2#1", "h1#1"], ())
 
 
-def test_what_left_no_trace_in_memory_is_not_held():
+def test_what_left_no_trace_in_memory_is_not_held() -> None:
     a, b = packet("h1#1", ONE.to_bytes()), packet("h1#2", TWO.to_bytes())
     assert after((a,), given=b, changed=False).holding == (a,)
 
 
-def test_the_same_twice_means_two_packets_and_different_ones_are_copies():
+def test_the_same_twice_means_two_packets_and_different_ones_are_copies() -> None:
     same = ONE.to_bytes()
     both = (packet("h1#1", same), packet("h1#2", same))
     assert tags(after(both, out(same), out(same))) == ["h1#1", "h1#2"]
@@ -75,13 +76,13 @@ def test_the_same_twice_means_two_packets_and_different_ones_are_copies():
     assert (tags(copied), copied.holding) == (["h1#1", "h1#1"], both[1:])
 
 
-def test_of_equal_packets_the_one_just_given_comes_first():
+def test_of_equal_packets_the_one_just_given_comes_first() -> None:
     same = ONE.to_bytes()
     sent = after((packet("h1#1", same),), out(same), given=packet("h1#2", same))
     assert (tags(sent), sent.holding) == (["h1#2"], (packet("h1#1", same),))
 
 
-def test_a_buffer_is_a_switchs_own():
+def test_a_buffer_is_a_switchs_own() -> None:
     a, b = packet("h1#1", b"", 3, "s1"), packet("h2#1", b"", 3, "s2")
     assert tags(after((a, b), out(b"", "s2", buffer_id=3))) == ["h2#1"]
     rule = Send("s1", FlowMod(FlowCommand.ADD, ANYTHING, (), buffer_id=3))
@@ -98,32 +99,33 @@ def test_a_buffer_is_a_switchs_own():
         replace(ONE, dst=3, payload=replace(ONE.payload, dst=0x0A000003)),
     ],
 )
-def test_a_packet_that_was_rewritten_is_known_again(version):
+def test_a_packet_that_was_rewritten_is_known_again(version: Ethernet) -> None:
     holding = (packet("h1#1", ONE.to_bytes()), packet("h1#2", TWO.to_bytes()))
     sent = after(holding, out(version.to_bytes()))
     assert (tags(sent), sent.holding) == (["h1#1"], holding[1:])
 
 
-def test_of_two_that_it_may_be_a_version_of_the_one_with_its_addresses_counts():
+def test_of_two_that_it_may_be_a_version_of_the_one_with_its_addresses_counts() -> None:
+    assert isinstance(ONE.payload, IPv4)
     other = replace(ONE, payload=replace(ONE.payload, dst=0x0A000003))
     holding = (packet("h1#1", other.to_bytes()), packet("h1#2", ONE.to_bytes()))
     assert tags(after(holding, out(replace(ONE, src=9).to_bytes()))) == ["h1#2"]
 
 
-def test_other_packets_have_no_name():
+def test_other_packets_have_no_name() -> None:
     ping = ping_request(eth_src=1, eth_dst=2, ip_src="10.0.0.1", ip_dst="10.0.0.2").to_bytes()
     arp = arp_request(eth_src=1, ip_src="10.0.0.1", ip_dst="10.0.0.2").to_bytes()
     holding = (packet("h1#1", ONE.to_bytes()),)
     assert after(holding, out(ping), out(arp), out(b"x")) == Sent((out(ping), out(arp), out(b"x")), holding)
 
 
-def test_a_packet_out_without_actions_drops_the_packet_just_given():
+def test_a_packet_out_without_actions_drops_the_packet_just_given() -> None:
     given = packet("h1#1", ONE.to_bytes())
     assert tags(after((), out(b"", actions=()), given=given)) == ["h1#1"]
     assert tags(after((given,), out(b"", actions=()))) == [""]
 
 
-def test_a_program_that_is_still_busy_may_send_more_of_it():
+def test_a_program_that_is_still_busy_may_send_more_of_it() -> None:
     given = packet("h1#1", ONE.to_bytes())
     first = after((), out(given.data, actions=(Output(1),)), given=given, busy=True)
     assert [(event.kind, event.detail) for event in first.events] == [(KEEPS, ("c0", "h1#1"))]
@@ -134,7 +136,7 @@ def test_a_program_that_is_still_busy_may_send_more_of_it():
     assert last.holding == ()
 
 
-def test_only_packets_with_names_are_held():
+def test_only_packets_with_names_are_held() -> None:
     message = PacketIn(NO_BUFFER, 3, PacketInReason.NO_MATCH, Match.of(in_port=1), b"abc")
     assert held("s1", message) is None
     assert held("s1", replace(message, tag="h1#1")) == packet("h1#1", b"abc")
@@ -206,7 +208,7 @@ class TestASearch:
         assert not naming.holds
 
 
-def test_a_packet_that_a_switch_is_to_give_back_is_held():
+def test_a_packet_that_a_switch_is_to_give_back_is_held() -> None:
     given = packet("h1#1", ONE.to_bytes())
     echo = Send("s1", EchoRequest(data=b"mine" + given.data))
     assert named("c0", (), given, [echo], changed=False, busy=False).holding == (given,)

@@ -48,14 +48,14 @@ def received(controller: NativeController, state: Any, *messages: object) -> Ste
     return step
 
 
-def test_a_message_that_the_program_has_no_handler_for_changes_nothing():
+def test_a_message_that_the_program_has_no_handler_for_changes_nothing() -> None:
     controller = NativeController(Counting(), ("s1",))
     once = received(controller, joined(controller), PACKET)
     step = controller.receive(once.state, "s1", Hello())
     assert step == Step(once.state)
 
 
-def test_it_changes_nothing_when_the_program_was_last_elsewhere():
+def test_it_changes_nothing_when_the_program_was_last_elsewhere() -> None:
     controller = NativeController(Counting(), ("s1",))
     first = joined(controller)
     once = received(controller, first, PACKET)
@@ -63,7 +63,7 @@ def test_it_changes_nothing_when_the_program_was_last_elsewhere():
     assert received(controller, first, PACKET).state == once.state != first
 
 
-def test_a_handler_that_the_program_gives_itself_is_called_from_then_on_only():
+def test_a_handler_that_the_program_gives_itself_is_called_from_then_on_only() -> None:
     controller = NativeController(Counting(), ("s1",))
     once = received(controller, joined(controller), PACKET)
     twice = received(controller, once.state, PACKET)
@@ -73,7 +73,7 @@ def test_a_handler_that_the_program_gives_itself_is_called_from_then_on_only():
     assert controller.receive(once.state, "s1", Hello()).sends == ()
 
 
-def test_the_story_of_a_crash_begins_in_the_program():
+def test_the_story_of_a_crash_begins_in_the_program() -> None:
     controller = NativeController(Counting(), ("s1",))
     (event,) = received(controller, joined(controller), PACKET, PACKET, PACKET).events
     name, error, story = event.detail
@@ -82,7 +82,7 @@ def test_the_story_of_a_crash_begins_in_the_program():
     assert len(frames) == 1 and "in packet_in" in frames[0]
 
 
-def test_a_packet_that_comes_before_the_switch_has_joined_goes_unheard():
+def test_a_packet_that_comes_before_the_switch_has_joined_goes_unheard() -> None:
     controller = NativeController(Counting(), ("s1", "s2"))
     first = controller.initial()
     named = replace(PACKET, tag="h1#1")
@@ -109,7 +109,7 @@ class Waiting(Controller):
         self.found.append(self.told.wait())
 
 
-def test_a_handler_that_waits_lets_threads_run_and_time_pass():
+def test_a_handler_that_waits_lets_threads_run_and_time_pass() -> None:
     program, surroundings = Waiting, Surroundings(Hub(), 20)
     use(surroundings.hub)
     with surroundings.around(b"", loading=True):

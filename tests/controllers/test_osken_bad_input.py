@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from osken_lab import control, handle, lines, write_app
+from tests.controllers.osken_lab import control, handle, lines, write_app
 
 from penstock._base import ryu_names
 from penstock.errors import PenstockError
 
 
-def refusal(*apps: str, **options: object) -> str:
+def refusal(*apps: str, **options: Any) -> str:
     """Return the sentence with which a program is refused."""
     with pytest.raises(PenstockError) as refused:
         control(*apps, **options)
@@ -22,13 +23,13 @@ def refusal(*apps: str, **options: object) -> str:
     return sentence
 
 
-def test_no_app_and_the_same_app_twice(tmp_path: Path):
+def test_no_app_and_the_same_app_twice(tmp_path: Path) -> None:
     assert refusal() == "A program needs at least one app: name its file or module."
     app = write_app(tmp_path, "pass")
     assert refusal(app, app) == f"The app {app!r} is named twice: name each app once."
 
 
-def test_two_apps_whose_classes_have_one_name(tmp_path: Path):
+def test_two_apps_whose_classes_have_one_name(tmp_path: Path) -> None:
     one = write_app(tmp_path, "pass")
     other = tmp_path / "other.py"
     other.write_text(Path(one).read_text())
@@ -37,11 +38,11 @@ def test_two_apps_whose_classes_have_one_name(tmp_path: Path):
     )
 
 
-def test_a_file_that_is_not_there():
+def test_a_file_that_is_not_there() -> None:
     assert refusal("nowhere/app.py") == "There is no file nowhere/app.py: check the path of the app."
 
 
-def test_a_folder_and_a_file_that_is_not_python(tmp_path: Path):
+def test_a_folder_and_a_file_that_is_not_python(tmp_path: Path) -> None:
     assert refusal(f"{tmp_path}/") == f"{tmp_path}/ is a folder: check the path of the app."
     trace = tmp_path / "some.jsonl"
     trace.write_text("{}\n")
@@ -50,17 +51,17 @@ def test_a_folder_and_a_file_that_is_not_python(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["no_such_module", "os_ken.no_such_module", "os_ken.lib.no.such"])
-def test_a_module_that_is_not_there(name: str):
+def test_a_module_that_is_not_there(name: str) -> None:
     assert refusal(name) == f"There is no module {name!r}: check its name, or name the app's file."
 
 
-def test_an_app_of_ryus_without_the_sources_of_ryu(monkeypatch: pytest.MonkeyPatch):
+def test_an_app_of_ryus_without_the_sources_of_ryu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ryu_names, "source_folders", tuple)
     needs = "needs the sources of Ryu 4.34, not found here: run penstock fetch-ryu to fetch them."
     assert refusal("ryu.app.simple_switch_13") == f"ryu.app.simple_switch_13 {needs}"
 
 
-def test_a_file_without_an_app_in_it(tmp_path: Path):
+def test_a_file_without_an_app_in_it(tmp_path: Path) -> None:
     file = tmp_path / "empty_handed.py"
     file.write_text("from os_ken.base.app_manager import OSKenApp\n")
     assert refusal(str(file)) == (
@@ -68,7 +69,7 @@ def test_a_file_without_an_app_in_it(tmp_path: Path):
     )
 
 
-def test_a_class_that_is_not_there(tmp_path: Path):
+def test_a_class_that_is_not_there(tmp_path: Path) -> None:
     app = write_app(tmp_path, "pass")
     assert refusal(f"{app}:Other") == f"{app} has no app 'Other': choose LittleApp."
     assert lines(handle(control(f"{app}:LittleApp"), b"x").events) == []
@@ -85,7 +86,7 @@ def test_a_class_that_is_not_there(tmp_path: Path):
         ("raise SystemExit(3)", "SystemExit: 3 at {file}:1"),
     ],
 )
-def test_an_app_that_fails_to_import(tmp_path: Path, text: str, reason: str):
+def test_an_app_that_fails_to_import(tmp_path: Path, text: str, reason: str) -> None:
     file = tmp_path / "broken.py"
     file.write_text(text)
     assert refusal(str(file)) == (
@@ -94,19 +95,19 @@ def test_an_app_that_fails_to_import(tmp_path: Path, text: str, reason: str):
     assert "broken" not in sys.modules
 
 
-def test_an_app_with_a_syntax_error(tmp_path: Path):
+def test_an_app_with_a_syntax_error(tmp_path: Path) -> None:
     file = tmp_path / "broken.py"
     file.write_text("def f(:\n")
     assert f"failed to import: SyntaxError: invalid syntax at {file}:1" in refusal(str(file))
 
 
-def test_an_app_that_imports_a_part_of_ryu_that_nobody_has(tmp_path: Path):
+def test_an_app_that_imports_a_part_of_ryu_that_nobody_has(tmp_path: Path) -> None:
     file = tmp_path / "lost.py"
     file.write_text("from ryu.lib import no_such_thing\n")
     assert "failed to import: ImportError: cannot import name 'no_such_thing'" in refusal(str(file))
 
 
-def test_an_app_that_fails_to_start(tmp_path: Path):
+def test_an_app_that_fails_to_start(tmp_path: Path) -> None:
     failing = "def __init__(self, *args, **kwargs):\n    super().__init__(*args, **kwargs)\n    "
     app = write_app(tmp_path, failing + "kwargs['wsgi']")
     assert refusal(app) == (
@@ -122,21 +123,21 @@ def test_an_app_that_fails_to_start(tmp_path: Path):
     )
 
 
-def test_an_app_that_never_stops_starting(tmp_path: Path):
+def test_an_app_that_never_stops_starting(tmp_path: Path) -> None:
     app = write_app(
         tmp_path, "def start(self):\n    hub.spawn(self.spin)\ndef spin(self):\n    while True: hub.sleep()"
     )
     assert refusal(app) == (f"{app} failed to start: its tasks took more than 10000 turns.")
 
 
-def test_a_file_named_like_a_module_of_pythons(tmp_path: Path):
+def test_a_file_named_like_a_module_of_pythons(tmp_path: Path) -> None:
     app = write_app(tmp_path, "pass", "random")
     assert refusal(app) == (
         f"{app} cannot be loaded, since Python has another module 'random': rename the file."
     )
 
 
-def test_apps_without_a_version_in_common(tmp_path: Path):
+def test_apps_without_a_version_in_common(tmp_path: Path) -> None:
     old = write_app(tmp_path, "OFP_VERSIONS = [1]\ndef f(self): pass", "old")
     new = write_app(tmp_path, "OFP_VERSIONS = [4]\ndef f(self): pass", "new")
     assert refusal(old, new) == (
@@ -144,13 +145,13 @@ def test_apps_without_a_version_in_common(tmp_path: Path):
     )
 
 
-def test_an_unknown_option_and_a_senseless_budget(tmp_path: Path):
+def test_an_unknown_option_and_a_senseless_budget(tmp_path: Path) -> None:
     app = write_app(tmp_path, "pass")
     assert "NoSuchOptError: no such option colour" in refusal(app, options={"colour": "red"})
     assert refusal(app, timers=-1) == "-1 timers cannot go off: give a number from 0 up, or None."
 
 
-def test_a_refused_program_leaves_the_last_one_as_it_was(tmp_path: Path):
+def test_a_refused_program_leaves_the_last_one_as_it_was(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "import helper\nprint(helper.WORD)", "good"))
     (tmp_path / "helper.py").write_text("WORD = 'fine'\n")
     sys.path.append(str(tmp_path))

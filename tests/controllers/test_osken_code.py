@@ -6,7 +6,7 @@ import gc
 from pathlib import Path
 from typing import Any
 
-from osken_lab import control, joined, packet, write_app
+from tests.controllers.osken_lab import control, joined, packet, write_app
 
 from penstock._controllers import origins
 from penstock._story.story import sentences

@@ -44,7 +44,7 @@ def run(hub: Hub, *tasks: Callable[[], Any]) -> None:
         hub.run(1000)
 
 
-def test_tasks_take_turns_in_the_order_in_which_they_are_ready(hub: Hub, told: list[Any]):
+def test_tasks_take_turns_in_the_order_in_which_they_are_ready(hub: Hub, told: list[Any]) -> None:
     def talk(name: str) -> None:
         for number in (1, 2):
             told.append(f"{name}{number}")
@@ -54,7 +54,7 @@ def test_tasks_take_turns_in_the_order_in_which_they_are_ready(hub: Hub, told: l
     assert told == ["a1", "b1", "a2", "b2"]
 
 
-def test_time_moves_only_when_timers_go_off_and_then_in_their_order(hub: Hub, told: list[Any]):
+def test_time_moves_only_when_timers_go_off_and_then_in_their_order(hub: Hub, told: list[Any]) -> None:
     def wake_after(seconds: float) -> None:
         hub.sleep(seconds)
         told.append((seconds, hub.agenda.now))
@@ -63,7 +63,7 @@ def test_time_moves_only_when_timers_go_off_and_then_in_their_order(hub: Hub, to
     assert told == [(0.5, 500_000), "later", (2, 2_000_000)]
 
 
-def test_who_waits_for_a_task_gets_its_result_or_its_error(hub: Hub, told: list[Any]):
+def test_who_waits_for_a_task_gets_its_result_or_its_error(hub: Hub, told: list[Any]) -> None:
     def fail() -> None:
         raise ValueError("no")
 
@@ -81,12 +81,12 @@ def test_who_waits_for_a_task_gets_its_result_or_its_error(hub: Hub, told: list[
     assert hub.crashes == []
 
 
-def test_a_task_that_fails_is_noted(hub: Hub):
+def test_a_task_that_fails_is_noted(hub: Hub) -> None:
     run(hub, lambda: 1 // 0)
     assert [type(error) for error in hub.crashes] == [ZeroDivisionError]
 
 
-def test_a_killed_task_cleans_up_and_others_go_on(hub: Hub, told: list[Any]):
+def test_a_killed_task_cleans_up_and_others_go_on(hub: Hub, told: list[Any]) -> None:
     def sleep() -> None:
         try:
             hub.sleep(100)
@@ -111,7 +111,7 @@ def test_a_killed_task_cleans_up_and_others_go_on(hub: Hub, told: list[Any]):
     assert hub.crashes == []
 
 
-def test_a_task_may_kill_itself_or_one_that_has_not_begun(hub: Hub, told: list[Any]):
+def test_a_task_may_kill_itself_or_one_that_has_not_begun(hub: Hub, told: list[Any]) -> None:
     def end() -> None:
         hub.kill(hub.spawn(told.append, "never"))
         hub.kill(hub.task)
@@ -121,7 +121,7 @@ def test_a_task_may_kill_itself_or_one_that_has_not_begun(hub: Hub, told: list[A
     assert told == []
 
 
-def test_a_timeout_is_raised_where_the_task_waits_unless_cancelled(hub: Hub, told: list[Any]):
+def test_a_timeout_is_raised_where_the_task_waits_unless_cancelled(hub: Hub, told: list[Any]) -> None:
     def wait() -> None:
         limit = Timeout(2)
         try:
@@ -144,7 +144,7 @@ def test_a_timeout_is_raised_where_the_task_waits_unless_cancelled(hub: Hub, tol
     assert hub.agenda.timers == []
 
 
-def test_an_event_wakes_all_who_wait_and_stays_up(hub: Hub, told: list[Any]):
+def test_an_event_wakes_all_who_wait_and_stays_up(hub: Hub, told: list[Any]) -> None:
     flag = Event()
 
     def wait(timeout: float | None) -> None:
@@ -158,7 +158,7 @@ def test_an_event_wakes_all_who_wait_and_stays_up(hub: Hub, told: list[Any]):
     assert not flag.is_set()
 
 
-def test_a_queue_is_first_in_first_out_and_makes_both_sides_wait(hub: Hub, told: list[Any]):
+def test_a_queue_is_first_in_first_out_and_makes_both_sides_wait(hub: Hub, told: list[Any]) -> None:
     queue = Queue(1)
 
     def put() -> None:
@@ -177,7 +177,7 @@ def test_a_queue_is_first_in_first_out_and_makes_both_sides_wait(hub: Hub, told:
     assert queue
 
 
-def test_a_queue_that_nobody_serves_in_time(hub: Hub, told: list[Any]):
+def test_a_queue_that_nobody_serves_in_time(hub: Hub, told: list[Any]) -> None:
     queue = Queue(1)
     with pytest.raises(QueueEmpty):
         queue.get_nowait()
@@ -201,7 +201,7 @@ def test_a_queue_that_nobody_serves_in_time(hub: Hub, told: list[Any]):
     assert told == [1_000_000, 2_000_000]
 
 
-def test_a_served_queue_is_emptied_by_one_task_at_a_time(hub: Hub, told: list[Any]):
+def test_a_served_queue_is_emptied_by_one_task_at_a_time(hub: Hub, told: list[Any]) -> None:
     queue = Queue()
 
     def serve() -> None:
@@ -212,14 +212,14 @@ def test_a_served_queue_is_emptied_by_one_task_at_a_time(hub: Hub, told: list[An
 
     queue.put("before")
     queue.serve(serve)
-    run(hub, lambda: [queue.put(item) for item in "ab"])
+    run(hub, lambda: list(map(queue.put, "ab")))
     assert told == [("before", 1_000_000), ("a", 2_000_000), ("b", 3_000_000)]
     queue.put("c")
     run(hub)
     assert told[-1] == ("c", 4_000_000)
 
 
-def test_a_semaphore_lets_in_so_many(hub: Hub, told: list[Any]):
+def test_a_semaphore_lets_in_so_many(hub: Hub, told: list[Any]) -> None:
     room = Semaphore(2)
 
     def enter(name: str) -> None:
@@ -235,7 +235,7 @@ def test_a_semaphore_lets_in_so_many(hub: Hub, told: list[Any]):
     assert room.locked()
 
 
-def test_a_bounded_semaphore_takes_no_more_than_it_gave():
+def test_a_bounded_semaphore_takes_no_more_than_it_gave() -> None:
     room = BoundedSemaphore(1)
     room.acquire()
     room.release()
@@ -243,14 +243,14 @@ def test_a_bounded_semaphore_takes_no_more_than_it_gave():
         room.release()
 
 
-def test_waiting_is_for_tasks_only(hub: Hub):
+def test_waiting_is_for_tasks_only(hub: Hub) -> None:
     with pytest.raises(WouldWait, match=r"test_osken_hub\.test_waiting_is_for_tasks_only waits"):
         Event().wait()
     hub.sleep(3)
     assert hub.agenda.now == 3_000_000
 
 
-def test_tasks_that_give_each_other_turns_for_ever_are_stopped(hub: Hub):
+def test_tasks_that_give_each_other_turns_for_ever_are_stopped(hub: Hub) -> None:
     def spin() -> None:
         while True:
             hub.sleep(0)
@@ -260,7 +260,7 @@ def test_tasks_that_give_each_other_turns_for_ever_are_stopped(hub: Hub):
         hub.run(50)
 
 
-def test_timers_are_named_for_who_waits_how_long(hub: Hub):
+def test_timers_are_named_for_who_waits_how_long(hub: Hub) -> None:
     def wait_at_length() -> None:
         hub.sleep(1.5)
 
@@ -275,15 +275,20 @@ def test_timers_are_named_for_who_waits_how_long(hub: Hub):
     ]
 
 
-def test_stacks_are_used_again(hub: Hub):
+def test_stacks_are_used_again(hub: Hub) -> None:
     seen = set()
+
+    def look() -> None:
+        assert hub.task is not None and hub.task.stack is not None
+        seen.add(id(hub.task.stack.green))
+
     for _ in range(5):
-        run(hub, lambda: seen.add(id(hub.task.stack.green)))
+        run(hub, look)
     assert len(seen) == 1
     assert hub.stacks == {}
 
 
-def test_os_ken_itself_runs_on_this_hub():
+def test_os_ken_itself_runs_on_this_hub() -> None:
     from penstock._controllers.osken import framework
 
     framework.install()

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-from osken_lab import control, need_ryu, network_of, write_app
+from tests.controllers.osken_lab import control, need_ryu, network_of, write_app
 
 from penstock._controllers.osken.binding import OsKenController
 from penstock._controllers.osken.program import Doings, Program
@@ -65,14 +65,15 @@ def world_of(app: str, version: int | None = None, timers: int | None = 0) -> tu
     return World(network_of(controller, "linear,2", pings), [records.append]), records
 
 
-def test_a_dozen_apps_answer_packets():
+def test_a_dozen_apps_answer_packets() -> None:
     assert len(SWITCHING) + len(ANSWERING) >= 12
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_an_app_shakes_hands_with_the_switches(app: str):
+def test_an_app_shakes_hands_with_the_switches(app: str) -> None:
     world, records = world_of(app)
-    assert world.network.components[0].version == APPS[app]
+    controller = world.network.components[0]
+    assert isinstance(controller, OsKenController) and controller.version == APPS[app]
     world.run(limit=400)
     assert world.state("c0").joined == {"s1", "s2"}
     said = [flight.message for record in records if record.node == "c0" for flight in record.sends]
@@ -84,14 +85,14 @@ def test_an_app_shakes_hands_with_the_switches(app: str):
 
 
 @pytest.mark.parametrize("app", SWITCHING)
-def test_pings_are_answered_under_an_app_that_forwards(app: str):
+def test_pings_are_answered_under_an_app_that_forwards(app: str) -> None:
     world, _ = world_of(app)
     world.run(limit=400)
     assert world.state("h1").memory.answered == world.state("h2").memory.answered == 1
 
 
 @pytest.mark.parametrize("app", ANSWERING)
-def test_a_packet_is_answered_with_messages(app: str):
+def test_a_packet_is_answered_with_messages(app: str) -> None:
     world, records = world_of(app)
     world.run(limit=400)
     for _ in range(40):  # the spanning tree needs half a minute and its messages in between
@@ -107,7 +108,7 @@ def settle(world: World) -> None:
         world.take(ready[0])
 
 
-def test_the_spanning_tree_opens_the_ports_in_the_end():
+def test_the_spanning_tree_opens_the_ports_in_the_end() -> None:
     world, _ = world_of("simple_switch_stp_13")
     for _ in range(35):
         settle(world)
@@ -116,7 +117,7 @@ def test_the_spanning_tree_opens_the_ports_in_the_end():
     assert world.state("h1").memory.answered == world.state("h2").memory.answered == 1
 
 
-def test_a_web_server_opens_no_socket_and_needs_no_eventlet():
+def test_a_web_server_opens_no_socket_and_needs_no_eventlet() -> None:
     program = (
         "import sys, threading, _socket\n"
         "opened = []\n"
@@ -129,7 +130,7 @@ def test_a_web_server_opens_no_socket_and_needs_no_eventlet():
     assert done.stdout == "False 1 []\n"
 
 
-def test_apps_of_versions_that_the_model_lacks_are_refused_in_a_sentence():
+def test_apps_of_versions_that_the_model_lacks_are_refused_in_a_sentence() -> None:
     for app, version in [
         ("simple_switch_12", "1.2"),
         ("simple_switch_14", "1.4"),
@@ -139,7 +140,7 @@ def test_apps_of_versions_that_the_model_lacks_are_refused_in_a_sentence():
             control(f"ryu.app.{app}")
 
 
-def test_what_python_3_broke_in_an_old_app_is_found():
+def test_what_python_3_broke_in_an_old_app_is_found() -> None:
     world, records = world_of("simple_switch_lacp")
     world.run(limit=400)
     crashes = [event.detail for record in records for event in record.events if event.kind == "crashed"]
@@ -203,7 +204,7 @@ def recorded(controller: OsKenController, patch: pytest.MonkeyPatch, limit: int)
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_a_state_put_back_gives_the_same_bytes_again(app: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_state_put_back_gives_the_same_bytes_again(app: str, monkeypatch: pytest.MonkeyPatch) -> None:
     controller = control(f"ryu.app.{app}", shape="linear,2", timers=12)
     recorder = recorded(controller, monkeypatch, 160)
     assert sum(len(call.sent) for call in recorder.calls) >= 4
@@ -216,7 +217,7 @@ def test_a_state_put_back_gives_the_same_bytes_again(app: str, monkeypatch: pyte
 )
 def test_the_comparison_notices_state_that_cannot_be_put_back(
     hidden: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     app = write_app(
         tmp_path,
         f"""

@@ -10,11 +10,11 @@ from collections import deque
 from pathlib import Path
 
 import pytest
-from osken_lab import control, need_ryu, network_of
+from tests.controllers.osken_lab import control, need_ryu, network_of
 
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.depth_first import depth_first
-from penstock._explore.search import Bounds, Search
+from penstock._explore.search import Bounds, Outcome, Search
 from penstock._world.hosts import host
 from penstock._world.network import Network
 from penstock._world.world import World
@@ -38,7 +38,7 @@ def pinging(app: str, timers: int = 0, pings: int = 1) -> Network:
     return network_of(controller, "linear,2", {"h1": host("ping", to="h2", count=pings)} if pings else None)
 
 
-def searched(network: Network):
+def searched(network: Network) -> Outcome:
     return depth_first(Search(CompiledNetwork(network), Bounds(states=200_000)))
 
 
@@ -62,13 +62,13 @@ def stepped(network: Network) -> tuple[int, int]:
     return len(seen), resting
 
 
-def test_the_learning_switch_has_finitely_many_states():
+def test_the_learning_switch_has_finitely_many_states() -> None:
     outcome = searched(pinging("ryu.app.simple_switch_13"))
     assert outcome.result == "exhausted"
     assert (outcome.states, outcome.terminal) == stepped(pinging("ryu.app.simple_switch_13"))
 
 
-def test_a_program_whose_task_sleeps_is_searched_with_its_timer():
+def test_a_program_whose_task_sleeps_is_searched_with_its_timer() -> None:
     """The task goes on in some branches and not in others, so its stack has to be made again."""
     network = pinging("ryu.app.simple_monitor_13", timers=1, pings=0)
     outcome = searched(network)
@@ -81,7 +81,7 @@ def test_a_program_whose_task_sleeps_is_searched_with_its_timer():
 @pytest.mark.parametrize(
     ("app", "timers"), [("ryu.app.simple_switch_13", 0), ("ryu.app.simple_monitor_13", 1)]
 )
-def test_counts_do_not_depend_on_pythons_hash_seed(app: str, timers: int):
+def test_counts_do_not_depend_on_pythons_hash_seed(app: str, timers: int) -> None:
     counts = []
     for seed in ("1", "2"):
         program = COUNTING.replace("APP", repr(app)).replace("TIMERS", str(timers))

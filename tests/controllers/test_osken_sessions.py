@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from osken_lab import control, handle, joined, lines, network_of, packet, write_app
+from tests.controllers.osken_lab import control, handle, joined, lines, network_of, packet, write_app
 
 from penstock._world.component import Event, Step
 from penstock._world.faults import Faults
@@ -32,11 +33,11 @@ parser, ofproto = datapath.ofproto_parser, datapath.ofproto
 """
 
 
-def messages(step: Step) -> list[object]:
+def messages(step: Step) -> list[Any]:
     return [send.message for send in step.sends]
 
 
-def test_joining_opens_the_session_with_the_usual_exchange(tmp_path: Path):
+def test_joining_opens_the_session_with_the_usual_exchange(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "pass"))
     first = controller.initial()
     assert controller.actions(first) == ("join s1",)
@@ -51,21 +52,21 @@ def test_joining_opens_the_session_with_the_usual_exchange(tmp_path: Path):
     ]
 
 
-def test_a_switch_with_another_datapath_id_is_noticed(tmp_path: Path):
+def test_a_switch_with_another_datapath_id_is_noticed(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "pass"))
     state = controller.act(controller.initial(), "join s1").state
     with pytest.raises(PenstockError, match="s1 says that its datapath id is 7, but c0 was given 1"):
         controller.receive(state, "s1", FeaturesReply(7, 0, 1, 0))
 
 
-def test_what_comes_before_joining_goes_unheard(tmp_path: Path):
+def test_what_comes_before_joining_goes_unheard(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "print('heard')"))
     first = controller.initial()
     unheard = Event("unheard", ("c0", "s1", packet().tag))
     assert controller.receive(first, "s1", packet()) == Step(first, (), (unheard,))
 
 
-def test_the_apps_hear_of_sessions_that_come_and_go(tmp_path: Path):
+def test_the_apps_hear_of_sessions_that_come_and_go(tmp_path: Path) -> None:
     app = write_app(
         tmp_path,
         """
@@ -88,7 +89,7 @@ def test_the_apps_hear_of_sessions_that_come_and_go(tmp_path: Path):
     assert [type(m) for m in messages(controller.act(back, "join s1"))] == [Hello, FeaturesRequest]
 
 
-def test_a_session_that_the_program_closes_is_an_event_and_may_be_opened_again(tmp_path: Path):
+def test_a_session_that_the_program_closes_is_an_event_and_may_be_opened_again(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "ev.msg.datapath.close()"))
     step = handle(controller, b"x")
     assert [event.detail for event in step.events if event.kind == "closed"] == [("c0", "s1")]
@@ -96,7 +97,7 @@ def test_a_session_that_the_program_closes_is_an_event_and_may_be_opened_again(t
     assert controller.actions(step.state) == ("join s1",)
 
 
-def test_a_power_cut_begins_afresh(tmp_path: Path):
+def test_a_power_cut_begins_afresh(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "self.seen = getattr(self, 'seen', 0) + 1; print(self.seen)"))
     used = handle(controller, b"a", b"b").state
     off = controller.receive(used, FABRIC, Power(on=False)).state
@@ -108,7 +109,7 @@ def test_a_power_cut_begins_afresh(tmp_path: Path):
     assert lines(handle(controller, b"a").events) == ["1"]
 
 
-def test_sessions_are_lost_and_opened_again_in_a_world(tmp_path: Path):
+def test_sessions_are_lost_and_opened_again_in_a_world(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "pass"), shape="linear,2")
     world = World(network_of(controller, "linear,2", faults=Faults(disconnects=1, controller_crashes=1)))
     world.run()
@@ -125,7 +126,7 @@ def test_sessions_are_lost_and_opened_again_in_a_world(tmp_path: Path):
 # Messages.
 
 
-def test_the_apps_version_is_spoken_and_a_wanted_one_if_they_know_it(tmp_path: Path):
+def test_the_apps_version_is_spoken_and_a_wanted_one_if_they_know_it(tmp_path: Path) -> None:
     both = write_app(tmp_path, "OFP_VERSIONS = [1, 4]\ndef f(self): pass", "both")
     assert control(both).version == V13
     assert control(both, version=V10).version == V10
@@ -135,7 +136,7 @@ def test_the_apps_version_is_spoken_and_a_wanted_one_if_they_know_it(tmp_path: P
         control(old, version=V13)
 
 
-def test_a_packet_sent_on_keeps_the_models_name_for_it(tmp_path: Path):
+def test_a_packet_sent_on_keeps_the_models_name_for_it(tmp_path: Path) -> None:
     app = write_app(
         tmp_path,
         NAMES
@@ -155,14 +156,14 @@ out(None, 6)
     assert [out.tag for out in outs] == ["h1#1", "", "h1#1", ""]
 
 
-def test_transaction_numbers_begin_anew_in_each_step(tmp_path: Path):
+def test_transaction_numbers_begin_anew_in_each_step(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "for _ in 'ab': ev.msg.datapath.send_barrier()"))
     for step in (handle(controller, b"x"), handle(controller, b"x", b"y")):
         assert messages(step) == [BarrierRequest(xid=1), BarrierRequest(xid=2)]
     assert handle(controller, b"x").state == handle(controller, b"x", b"y").state
 
 
-def test_a_transaction_number_that_the_program_remembers_is_not_given_out_again(tmp_path: Path):
+def test_a_transaction_number_that_the_program_remembers_is_not_given_out_again(tmp_path: Path) -> None:
     app = write_app(
         tmp_path,
         NAMES
@@ -188,7 +189,7 @@ elif msg.data == b'forget':
     assert xids(b"remember", b"forget", b"once") == [1]
 
 
-def test_bytes_that_make_no_message_are_an_event(tmp_path: Path):
+def test_bytes_that_make_no_message_are_an_event(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "ev.msg.datapath.send(bytes([4, 99, 0, 8, 0, 0, 0, 1]))"))
     step = handle(controller, b"x")
     assert step.sends == ()

@@ -13,15 +13,17 @@ import threading
 import time
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
-from osken_lab import control, handle, joined, lines, network_of, write_app
+import pytest
+from tests.controllers.osken_lab import control, handle, joined, lines, network_of, write_app
 
 from penstock._controllers.osken.determinism import Surroundings
 from penstock._controllers.osken.hub import Hub
 from penstock._world.world import World
 
 
-def test_chance_is_a_function_of_the_state_and_what_happens(tmp_path: Path):
+def test_chance_is_a_function_of_the_state_and_what_happens(tmp_path: Path) -> None:
     body = "print(random.random(), uuid.uuid4(), random.Random().random(), random.choice('abc'))"
     controller = control(write_app(tmp_path, body))
     (once,) = lines(handle(controller, b"a").events)
@@ -32,7 +34,7 @@ def test_chance_is_a_function_of_the_state_and_what_happens(tmp_path: Path):
     assert random.getstate() == undisturbed
 
 
-def test_time_stands_still_for_the_program_and_goes_on_for_others(tmp_path: Path):
+def test_time_stands_still_for_the_program_and_goes_on_for_others(tmp_path: Path) -> None:
     body = "print(time.time(), time.monotonic(), datetime.now(), time.strftime('%H:%M'), ev.timestamp)"
     real = time.time, time.sleep, random.random
     controller = control(write_app(tmp_path, body))
@@ -41,8 +43,10 @@ def test_time_stands_still_for_the_program_and_goes_on_for_others(tmp_path: Path
     assert (time.time, time.sleep, random.random) == real
 
 
-def test_other_threads_keep_their_clock_chance_and_output_during_a_step(capsys, caplog):
-    seen: list[object] = []
+def test_other_threads_keep_their_clock_chance_and_output_during_a_step(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Any] = []
 
     def look() -> None:
         go.wait()
@@ -68,7 +72,7 @@ def test_other_threads_keep_their_clock_chance_and_output_during_a_step(capsys, 
     assert "logged elsewhere" in caplog.text
 
 
-def test_state_in_classes_modules_closures_and_defaults_is_put_back(tmp_path: Path):
+def test_state_in_classes_modules_closures_and_defaults_is_put_back(tmp_path: Path) -> None:
     app = write_app(
         tmp_path,
         """
@@ -104,7 +108,7 @@ def test_state_in_classes_modules_closures_and_defaults_is_put_back(tmp_path: Pa
     assert controller.blind_spots == ()
 
 
-def test_so_much_is_kept_of_what_is_logged_and_printed_and_no_more(tmp_path: Path):
+def test_so_much_is_kept_of_what_is_logged_and_printed_and_no_more(tmp_path: Path) -> None:
     body = "self.logger.info('%s of %d', 'one', 2)\nself.logger.debug('no')\nfor n in range(99): print(n)"
     controller = control(write_app(tmp_path, body), lines=4)
     assert lines(handle(controller, b"x").events) == ["one of 2", "0", "1", "2", "…"]
@@ -113,7 +117,7 @@ def test_so_much_is_kept_of_what_is_logged_and_printed_and_no_more(tmp_path: Pat
 # Several apps.
 
 
-def test_apps_talk_to_each_other_through_events_and_requests(tmp_path: Path):
+def test_apps_talk_to_each_other_through_events_and_requests(tmp_path: Path) -> None:
     write_app(
         tmp_path,
         """
@@ -149,13 +153,13 @@ def test_apps_talk_to_each_other_through_events_and_requests(tmp_path: Path):
         assert lines(controller.act(step.state, "timer 1s service.answer").events) == ["42"]
 
 
-def test_every_app_gets_every_packet(tmp_path: Path):
+def test_every_app_gets_every_packet(tmp_path: Path) -> None:
     apps = [write_app(tmp_path, f"print('{name}')", name) for name in ("first", "second")]
     assert lines(handle(control(*apps), b"x").events) == ["first", "second"]
     assert lines(handle(control(*reversed(apps)), b"x").events) == ["second", "first"]
 
 
-def test_two_programs_take_turns_in_one_process(tmp_path: Path):
+def test_two_programs_take_turns_in_one_process(tmp_path: Path) -> None:
     body = (
         "self.seen = getattr(self, 'seen', 0) + 1; print('NAME', self.seen, len(app_manager.SERVICE_BRICKS))"
     )
@@ -172,14 +176,14 @@ def test_two_programs_take_turns_in_one_process(tmp_path: Path):
         assert lines(handle(two, b"a", state=second).events) == ["two 1 3"]
 
 
-def test_a_program_begins_with_fresh_modules(tmp_path: Path):
+def test_a_program_begins_with_fresh_modules(tmp_path: Path) -> None:
     body = "global count\ncount += 1\nprint(count)"
     app = write_app(tmp_path, body, before="count = 0")
     for _ in range(2):
         assert lines(handle(control(app), b"a").events) == ["1"]
 
 
-def test_options_reach_the_program(tmp_path: Path):
+def test_options_reach_the_program(tmp_path: Path) -> None:
     body = "print(self.CONF.observe_links, self.CONF.explicit_drop)"
     app = write_app(tmp_path, body)
     assert lines(handle(control(app), b"a").events) == ["False True"]
@@ -189,7 +193,7 @@ def test_options_reach_the_program(tmp_path: Path):
     assert lines(handle(control(app), b"a").events) == ["False True"]
 
 
-def test_link_discovery_finds_the_links(tmp_path: Path):
+def test_link_discovery_finds_the_links(tmp_path: Path) -> None:
     app = write_app(
         tmp_path,
         """
@@ -211,12 +215,12 @@ def test_link_discovery_finds_the_links(tmp_path: Path):
     assert sorted(found) == ["1 2 2 2", "2 2 1 2"]
 
 
-def test_chance_from_the_system_is_the_same_again(tmp_path: Path):
+def test_chance_from_the_system_is_the_same_again(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "print(os.getrandom(4))", before="import os"))
     assert lines(handle(controller, b"a").events) == lines(handle(controller, b"a").events)
 
 
-def test_what_a_library_draws_when_it_is_imported_is_not_the_programs_chance(tmp_path: Path):
+def test_what_a_library_draws_when_it_is_imported_is_not_the_programs_chance(tmp_path: Path) -> None:
     # Imported for the first time, it makes a key for its child processes.
     known = {name: module for name, module in sys.modules.items() if name.startswith("multiprocessing")}
     for name in known:
@@ -232,7 +236,7 @@ def test_what_a_library_draws_when_it_is_imported_is_not_the_programs_chance(tmp
     assert "draws from random" in str(own.reservations())
 
 
-def test_the_time_of_a_log_record_is_the_clock_to_who_looks_at_it(tmp_path: Path):
+def test_the_time_of_a_log_record_is_the_clock_to_who_looks_at_it(tmp_path: Path) -> None:
     handler = """
         import logging
         class Keeping(logging.Handler):
@@ -251,7 +255,7 @@ def test_the_time_of_a_log_record_is_the_clock_to_who_looks_at_it(tmp_path: Path
     assert told == [False, True]
 
 
-def test_what_penstocks_own_libraries_leave_in_ctypes_is_no_state_of_a_program(tmp_path: Path):
+def test_what_penstocks_own_libraries_leave_in_ctypes_is_no_state_of_a_program(tmp_path: Path) -> None:
     controller = control(write_app(tmp_path, "pass", before="import ctypes"))
     handle(controller, b"a")
     ctypes.CFUNCTYPE(*[ctypes.c_double] * 23)  # as the solver's library does, which is loaded when needed

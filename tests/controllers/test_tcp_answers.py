@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
+from tests.tcp_lab import until
+
 from penstock._controllers.tcp.answers import Answers
 from penstock._controllers.tcp.reconnecting_session import ReconnectingSession
 from penstock.openflow.messages import V13, EchoReply, EchoRequest, Hello, OpenFlowMessage
 from penstock.openflow.wire import decode, encode
-from tcp_lab import until
 
 ASKED = "fail s1-s2 (s1-c0)"
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.tcp_lab import nothing_left, until
 
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.process import ControllerProcess, Program
 from penstock._controllers.tcp.session import ControlSession, connect
 from penstock.openflow.messages import V10, V13, Error, FeaturesRequest, Hello, OpenFlowMessage
-from tcp_lab import nothing_left, until
 
 LAUNCH = (sys.executable, "-m", "penstock.launch")
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.disk_lab import file_limit
+from tests.tcp_lab import is_alive, nothing_left, script, until, wait_until
 
-from disk_lab import file_limit
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.process import GRACE_S, ControllerProcess, Program
 from penstock.errors import PenstockError
-from tcp_lab import is_alive, nothing_left, script, until, wait_until
 
 SERVES = """
     print("ready on", port)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
+from tests.tcp_lab import nothing_left, until
 
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.session import ControlSession, Patience, connect
@@ -25,7 +26,6 @@ from penstock.openflow.messages import (
     PacketOut,
 )
 from penstock.openflow.wire import decode, encode
-from tcp_lab import nothing_left, until
 
 HELLO = encode(Hello(frozenset({V13})), V13)
 BARRIER = encode(BarrierRequest(xid=7), V13)

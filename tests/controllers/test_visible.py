@@ -27,7 +27,7 @@ REAL = {name: getattr(itertools, name) for name in ITERTOOLS}
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_an_iterator_gives_what_the_original_gives_and_can_be_put_back(name: str):
+def test_an_iterator_gives_what_the_original_gives_and_can_be_put_back(name: str) -> None:
     ours, real = MADE[name](ITERTOOLS), MADE[name](REAL)
     heap = Heap([[ours]])
     assert list(itertools.islice(ours, 2)) == list(itertools.islice(real, 2))
@@ -43,22 +43,33 @@ def test_an_iterator_gives_what_the_original_gives_and_can_be_put_back(name: str
 
 
 @given(st.lists(st.integers(), max_size=8), st.lists(st.integers(0, 9), min_size=1, max_size=2))
-def test_slices_are_as_the_originals(items: list[int], limits: list[int]):
-    assert list(ITERTOOLS["islice"](items, *limits)) == list(itertools.islice(items, *limits))
+def test_slices_are_as_the_originals(items: list[int], limits: list[int]) -> None:
+    islice: Any = ITERTOOLS["islice"]
+    assert list(islice(items, *limits)) == list(itertools.islice(items, *limits))
 
 
 @given(st.lists(st.integers(), max_size=8), st.integers(0, 5), st.integers(1, 3))
-def test_slices_with_steps_are_as_the_originals(items: list[int], start: int, step: int):
-    made = ITERTOOLS["islice"](iter(items), start, None, step)
+def test_slices_with_steps_are_as_the_originals(items: list[int], start: int, step: int) -> None:
+    islice: Any = ITERTOOLS["islice"]
+    made = islice(iter(items), start, None, step)
     assert list(made) == list(itertools.islice(iter(items), start, None, step))
 
 
 @given(st.lists(st.integers(0, 4), max_size=20), st.sampled_from([None, 0, 1, 2, 128]))
-def test_a_cache_remembers_and_forgets_as_the_original(calls: list[int], size: int | None):
+def test_a_cache_remembers_and_forgets_as_the_original(calls: list[int], size: int | None) -> None:
     CachedFunction.counts = True
     ran: tuple[list[int], list[int]] = [], []
-    ours = FUNCTOOLS["lru_cache"](maxsize=size)(lambda x: ran[0].append(x) or -x)
-    real = functools.lru_cache(maxsize=size)(lambda x: ran[1].append(x) or -x)
+
+    def negation(ran: list[int]) -> Callable[[int], int]:
+        def negative(number: int) -> int:
+            ran.append(number)
+            return -number
+
+        return negative
+
+    lru_cache: Any = FUNCTOOLS["lru_cache"]
+    ours = lru_cache(maxsize=size)(negation(ran[0]))
+    real = functools.lru_cache(maxsize=size)(negation(ran[1]))
     for call in calls:
         assert ours(call) == real(call)
     assert ran[0] == ran[1]
@@ -68,7 +79,7 @@ def test_a_cache_remembers_and_forgets_as_the_original(calls: list[int], size: i
     CachedFunction.counts = False
 
 
-def test_a_cached_method_knows_its_object():
+def test_a_cached_method_knows_its_object() -> None:
     class Thing:
         @FUNCTOOLS["cache"]
         def double(self, x: int) -> int:

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import click
 import pytest
+from tests.required_tools import do_without
 from tools.follow_page import (
     ROOT,
     Block,
@@ -26,9 +27,8 @@ from tools.follow_page import (
 
 from penstock._api import Scenario
 from penstock._cli.main import commands
-from penstock._scenario.verify_options import VerifyOptions
+from penstock._scenario.options import VerifyOptions
 from penstock._verify.proof import Proving
-from required_tools import do_without
 
 PAGES = {str(page.relative_to(ROOT)): blocks_of(page) for page in pages()}
 BLOCKS = [block for blocks in PAGES.values() for block in blocks]

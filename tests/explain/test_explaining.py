@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -219,7 +221,7 @@ def test_the_order_that_decides_is_told_and_holds_when_tried(tmp_path: Path) -> 
 
 
 def test_steps_that_did_not_matter_are_folded_in_a_long_story(tmp_path: Path) -> None:
-    hosts = {
+    hosts: dict[str, Mapping[str, Any]] = {
         "h1": {"kind": "client", "to": "h2", "count": 1},
         "h2": {"kind": "server"},
         "h3": {"kind": "client", "to": "h4", "count": 4},
@@ -286,6 +288,7 @@ def test_an_explanation_is_told_in_sentences_and_as_data() -> None:
         "Needed: without step 3 (h2 moves), P would hold.",
     ]
     told = explanation.as_json()
+    assert isinstance(told["code"], list)
     assert told["code"][0]["places"][1] == {"file": "my app.py", "line": 9, "function": "handler"}
     assert told["needless"] == [5, 6] and "untried" not in told
     assert not Explanation() and list(Explanation().lines("P")) == []

@@ -5,19 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from random_systems import Automaton, Order, random_automaton
+from tests.explore.random_systems import Automaton, Order, random_automaton
 
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
 from penstock._explore.strategies.guide import Guide
 from penstock._explore.strategies.plan import Plan, plan_of
 from penstock._properties.base import Property
-from penstock._world.component import Endpoint
+from penstock._world.component import Endpoint, Port
 from penstock._world.fabric import Fabric, Wire
 from penstock._world.faults import Faults
 from penstock._world.network import Network
 
-PORTS = {"c0": ["s1", "s2", "s3"], "s1": ["c0", 1, 2], "s2": ["c0", 1, 2], "s3": ["c0", 1], "h1": [1]}
+PORTS: dict[str, list[Port]] = {
+    "c0": ["s1", "s2", "s3"],
+    "s1": ["c0", 1, 2],
+    "s2": ["c0", 1, 2],
+    "s3": ["c0", 1],
+    "h1": [1],
+}
 SESSIONS = [Wire(Endpoint(switch, "c0"), Endpoint("c0", switch)) for switch in ("s1", "s2", "s3")]
 LINKS = [("h1", 1, "s1", 1), ("s1", 2, "s2", 1), ("s2", 2, "s3", 1)]
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 from penstock._properties.base import Property, Violated
-from penstock._world.network import Network
+from penstock._world.network import GlobalState, Network
 from penstock._world.world import World
 
 LARGEST = 300
 """Systems with more states than this are passed over: the plain search is slow on purpose."""
 
 
+Place = tuple[GlobalState, Any]
+"""A state of the network, and of the property."""
+
+
 class TooLarge(Exception):
     """The system is too large for the plain search."""
 
 
-def oracle(network: Network, watcher: Property) -> tuple[dict, set, dict]:
+def oracle(network: Network, watcher: Property) -> tuple[dict[Place, int], set[Place], dict[str, int]]:
     """Search with `World` alone: states with their depths, states at rest, violations with theirs."""
     world = World(network)
     first = (world.snapshot(), watcher.start(network))
-    depths, resting, broken = {first: 0}, set(), {}
+    depths, resting = {first: 0}, set[Place]()
+    broken: dict[str, int] = {}
     waiting = deque([first])
     while waiting:
         here = waiting.popleft()

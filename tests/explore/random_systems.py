@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 from zlib import crc32
 
 from penstock._properties.base import Property, Violated
-from penstock._world.component import Endpoint, Event, Send, Step
+from penstock._world.component import Endpoint, Event, Port, Send, Step
 from penstock._world.fabric import Fabric, Wire
 from penstock._world.faults import Faults
 from penstock._world.network import Network
@@ -136,7 +136,7 @@ def _order(random: Random) -> Order:
     return Order(rows, frozenset({3} if random.random() < 0.7 else ()))
 
 
-def random_automaton(random: Random, name: str, ports: list[int], budget: int) -> Automaton:
+def random_automaton(random: Random, name: str, ports: Sequence[Port], budget: int) -> Automaton:
     states = random.randint(1, 3)
     keys = ["a", "b", *(f"{port}{message}" for port in ports for message in "mn")]
     keys += [f"fabricCarrier(port {port} {way})" for port in ports for way in ("up", "down")]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from random_systems import Automaton, Order, random_network, sparsely_aware_network
+from tests.explore.random_systems import Automaton, Order, random_network, sparsely_aware_network
 
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork

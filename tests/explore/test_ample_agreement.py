@@ -10,9 +10,9 @@ from itertools import count, islice
 from typing import Any
 
 import pytest
-from reducible_systems import Noting, is_small, random_cells, searched
+from tests.explore.reducible_systems import Noting, is_small, random_cells, searched
+from tests.little_components import Talker, network, wire
 
-from little_components import Talker, network, wire
 from penstock._explore import ample, local_independence
 from penstock._explore.ample import Ample
 from penstock._explore.compiled_network import CompiledNetwork
@@ -21,6 +21,7 @@ from penstock._explore.local_independence import LocalIndependence
 from penstock._explore.lookahead import Lookahead
 from penstock._explore.property_cells import Watching
 from penstock._explore.reductions import reduced
+from penstock._explore.search import Successors
 
 SYSTEMS = 50
 """How many systems of each sort are compared."""
@@ -164,7 +165,11 @@ def test_without_any_one_of_the_conditions_something_is_lost(
 
 def loses(cells: CompiledNetwork, wanted: object) -> bool:
     """Tell whether a search with all reductions, or one by quiet cells alone, comes to something else."""
-    for make in (lambda: reduced(cells, ["ample", "footprints"]), lambda: without_foresight(cells)):
+    makers: list[Callable[[], Successors]] = [
+        lambda: reduced(cells, ["ample", "footprints"]),
+        lambda: without_foresight(cells),
+    ]
+    for make in makers:
         for order, sleep in (("breadth", True), ("depth", False)):
             if searched(cells, make(), order=order, sleep=sleep).found != wanted:
                 return True

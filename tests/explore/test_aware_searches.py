@@ -8,10 +8,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from plain_search import oracle
-from random_systems import Onlooker, random_network
+from tests.explore.plain_search import oracle
+from tests.explore.random_systems import Onlooker, random_network
+from tests.little_components import Talker, network, wire
 
-from little_components import Talker, network, wire
 from penstock._explore import interning
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork
@@ -19,7 +19,7 @@ from penstock._explore.depth_first import depth_first
 from penstock._explore.random_walk import random_walk
 from penstock._explore.search import Bounds, Outcome, Search
 from penstock._properties.base import Property, Violated
-from penstock._world.component import Step
+from penstock._world.component import Port, Step
 from penstock._world.faults import Faults
 from penstock._world.network import ComponentRaised, Network
 from penstock._world.signals import FABRIC
@@ -37,7 +37,7 @@ class Counter:
     name: str
     reads: tuple[str, ...]
     rule: Callable[..., bool]
-    ports: tuple[int, ...] = ()
+    ports: tuple[Port, ...] = ()
     asked: list[Any] = field(default_factory=list)
 
     def initial(self) -> int:
@@ -66,7 +66,9 @@ def counts(net: Network, explore: Callable[..., Outcome], sleep: bool) -> set[tu
 
 
 @pytest.mark.parametrize(("explore", "sleep"), SEARCHES)
-def test_a_step_that_takes_an_action_away_does_not_sleep_through_that_action(explore: Any, sleep: bool):
+def test_a_step_that_takes_an_action_away_does_not_sleep_through_that_action(
+    explore: Any, sleep: bool
+) -> None:
     # b may count whenever it likes; a only while b has not.  So a's step must come before b's.
     b = Counter("b", (), lambda own: own < 1)
     a = Counter("a", ("b",), lambda own, other: own < 1 and other == 0)
@@ -74,7 +76,7 @@ def test_a_step_that_takes_an_action_away_does_not_sleep_through_that_action(exp
 
 
 @pytest.mark.parametrize(("explore", "sleep"), SEARCHES)
-def test_an_action_that_vanished_while_it_slept_is_awake_when_it_returns(explore: Any, sleep: bool):
+def test_an_action_that_vanished_while_it_slept_is_awake_when_it_returns(explore: Any, sleep: bool) -> None:
     # c needs a step of b and none of a, and b's one step takes a's away until the next: b, c, b, a.
     a = Counter("a", ("b",), lambda own, b: own < 1 and b != 1)
     b = Counter("b", (), lambda own: own < 2)
@@ -84,7 +86,7 @@ def test_an_action_that_vanished_while_it_slept_is_awake_when_it_returns(explore
     assert found == counts(network([a, b, c]), depth_first, False)
 
 
-def test_orders_that_take_nothing_away_are_still_left_out():
+def test_orders_that_take_nothing_away_are_still_left_out() -> None:
     others = [Counter(name, (), lambda own: own < 2) for name in "bcd"]
     eyes = Counter("a", ("b", "c", "d"), lambda own, *_: own < 2)
     plain = depth_first(Search(CompiledNetwork(network([*others, eyes])), Bounds()), sleep=False)
@@ -93,7 +95,7 @@ def test_orders_that_take_nothing_away_are_still_left_out():
     assert wary.transitions == wary.states - 1 < plain.transitions
 
 
-def test_an_aware_component_is_asked_once_per_combination_of_states_whatever_waits_in_inboxes():
+def test_an_aware_component_is_asked_once_per_combination_of_states_whatever_waits_in_inboxes() -> None:
     eyes = Counter("eyes", ("b", FABRIC), lambda own, *_: own < 2)
     net = network([Talker("a", (1,), 2), Talker("b"), eyes], [wire("a:1", "b:1")])
     search = Search(CompiledNetwork(net), Bounds())
@@ -105,7 +107,7 @@ def test_an_aware_component_is_asked_once_per_combination_of_states_whatever_wai
 
 
 @pytest.mark.parametrize(("explore", "sleep"), SEARCHES)
-def test_news_of_power_and_sessions_come_before_what_it_may_do(explore: Any, sleep: bool):
+def test_news_of_power_and_sessions_come_before_what_it_may_do(explore: Any, sleep: bool) -> None:
     eyes = Counter("eyes", ("k", FABRIC), lambda own, k, fabric: own < 1 + len(k[1]), ("k",))
     faults = Faults(disconnects=1, controller_crashes=1, recovery=False)
     net = network([Talker("k", ("eyes",), 1), eyes], sessions=[wire("eyes:k", "k:eyes")], faults=faults)
@@ -116,7 +118,7 @@ def test_news_of_power_and_sessions_come_before_what_it_may_do(explore: Any, sle
     assert outcome.terminal == len(resting) == 4
 
 
-def test_a_name_that_nobody_has_is_refused():
+def test_a_name_that_nobody_has_is_refused() -> None:
     net = network([Counter("eyes", ("s9",), lambda *_: True), Talker("b")])
     sentence = "eyes looks at 's9', which is no component here: the components are eyes, b, fabric."
     with pytest.raises(PenstockError, match=sentence):
@@ -125,7 +127,7 @@ def test_a_name_that_nobody_has_is_refused():
         World(net)
 
 
-def test_an_exception_while_it_looks_is_the_components_own():
+def test_an_exception_while_it_looks_is_the_components_own() -> None:
     net = network([Counter("eyes", ("b",), lambda own, other: own / other > 0), Counter("b", (), bool)])
     with pytest.raises(ComponentRaised, match=r"eyes raised ZeroDivisionError: .*, on 'eyes …'"):
         depth_first(Search(CompiledNetwork(net), Bounds()))
@@ -133,7 +135,7 @@ def test_an_exception_while_it_looks_is_the_components_own():
         World(net).enabled()
 
 
-def test_a_random_walk_takes_only_what_a_run_can_take():
+def test_a_random_walk_takes_only_what_a_run_can_take() -> None:
     found = 0
     for seed in range(60):
         net, watcher = random_network(Random(seed), faults=seed % 2 == 0, aware=True)
@@ -151,7 +153,7 @@ def test_a_random_walk_takes_only_what_a_run_can_take():
     assert found > 5
 
 
-def test_a_run_asks_again_whenever_a_state_that_matters_has_changed():
+def test_a_run_asks_again_whenever_a_state_that_matters_has_changed() -> None:
     changes = 0
     for seed in range(150):
         net, _ = random_network(Random(seed), faults=seed % 2 == 0, aware=True)
@@ -186,7 +188,7 @@ def actions_asked_anew(world: World) -> set[Transition]:
 
 @pytest.mark.parametrize("explore", [depth_first, breadth_first])
 @pytest.mark.parametrize("sleep", [True, False])
-def test_more_values_than_a_cell_can_number_are_a_bound(monkeypatch: Any, explore: Any, sleep: bool):
+def test_more_values_than_a_cell_can_number_are_a_bound(monkeypatch: Any, explore: Any, sleep: bool) -> None:
     monkeypatch.setattr(interning, "MASK", 3)
     restless = Counter("c1", (), lambda own: True)
     outcome = explore(Search(CompiledNetwork(network([restless])), Bounds()), sleep=sleep)

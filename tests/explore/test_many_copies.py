@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from little_components import Note, Talker, network, wire
+from tests.little_components import Note, Talker, network, wire
+
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._world.component import Endpoint, Port, Send, Step
 from penstock._world.network import Network
@@ -46,7 +47,7 @@ def test_all_copies_wait_in_order_and_nothing_in_between_is_remembered() -> None
     places = {name: place for place, name in enumerate(cells.names)}
     waiting = dict(cells.waiting(state, places["b"]))
     texts = [str(number) for number in range(COPIES)]
-    assert [note.text for note in waiting[Endpoint("a", 1)]] == texts
-    assert [note.text for note in waiting[Endpoint("a", 2)]] == texts
+    assert [str(note) for note in waiting[Endpoint("a", 1)]] == texts
+    assert [str(note) for note in waiting[Endpoint("a", 2)]] == texts
     assert cells.size()["c"] == 2
     assert cells.size()["b"] <= 3

@@ -6,8 +6,8 @@ from typing import Any
 from penstock._check.check import Report, check
 from penstock._controllers.controller import Controller
 from penstock._properties.base import Property, Violated
+from penstock._scenario.options import VerifyOptions
 from penstock._scenario.scenario import Scenario
-from penstock._scenario.verify_options import VerifyOptions
 from penstock._verify.proof import prove
 from penstock._world.transition import Record
 from penstock.openflow.actions import ApplyActions, Output, UseMeter

@@ -6,8 +6,8 @@ import pytest
 
 from penstock._check.check import Report, check
 from penstock._controllers.controller import Controller
+from penstock._scenario.options import VerifyOptions
 from penstock._scenario.scenario import Scenario
-from penstock._scenario.verify_options import VerifyOptions
 from penstock._verify.proof import prove
 from penstock.openflow.actions import Action, Output
 from penstock.openflow.match import Match

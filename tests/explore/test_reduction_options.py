@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 
 from penstock._check.check import Report, check
 from penstock._cli.main import main
+from penstock._scenario.options import REDUCTIONS
 from penstock._scenario.scenario import Scenario, load_scenario
-from penstock._scenario.search_options import REDUCTIONS
 from penstock.errors import PenstockError
 
 BUG = Path(__file__).parents[2] / "examples" / "nice" / "bug_07.toml"
@@ -94,6 +95,7 @@ def test_a_walk_is_the_same_walk_whatever_reductions_are_named() -> None:
 
 def test_nothing_is_said_to_be_left_out_where_nothing_was() -> None:
     silent = replace(load_scenario(BUG), hosts={"h1": {"kind": "server"}}, properties=())
+    assert isinstance(silent.controller, Mapping)
     silent = replace(silent, controller={**silent.controller, "timers": 0}, search={"reductions": ALL})
     assert check(silent).outcome.remarks == []
 

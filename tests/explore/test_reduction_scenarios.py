@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reducible_systems import Noting
+from tests.explore.reducible_systems import Noting
 
 from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.soundness import state_places
-from tests.soundness.judging import by_check, by_verify
+from tests.soundness.judging import Judged, by_check, by_verify
 from tests.soundness.programs import Program
 
 from penstock._controllers.osken.determinism import Surroundings
@@ -20,13 +22,14 @@ PROGRAMS = {each.name: each for each in state_places.programs()}
 
 def steps(*outcomes: Step, again: Step | None = None) -> list[Remembered]:
     """Return remembered steps that come out as they did, or otherwise."""
-    return [
-        Remembered("c0", f"step {n}", lambda n=n: again or outcomes[n], outcomes[n])
-        for n in range(len(outcomes))
-    ]
+
+    def makes(outcome: Step) -> Callable[[], Step]:
+        return lambda: again or outcome
+
+    return [Remembered("c0", f"step {n}", makes(outcome), outcome) for n, outcome in enumerate(outcomes)]
 
 
-def test_steps_that_come_out_the_same_leave_no_reservation():
+def test_steps_that_come_out_the_same_leave_no_reservation() -> None:
     assert made_again(steps(Step(1), Step(2, (Send("s1", "hello"),))), 1.0) == []
 
 
@@ -37,13 +40,13 @@ def test_steps_that_come_out_the_same_leave_no_reservation():
         (Step(2), "came to another state"),
     ],
 )
-def test_a_step_that_comes_out_otherwise_is_told_with_what_differs(again: Step, how: str):
+def test_a_step_that_comes_out_otherwise_is_told_with_what_differs(again: Step, how: str) -> None:
     (reservation,) = made_again(steps(Step(1), again=again), 1.0)
     assert how in reservation.sentence
     assert "step 0" in reservation.sentence
 
 
-def test_of_very_many_steps_some_are_made_again_evenly_spread():
+def test_of_very_many_steps_some_are_made_again_evenly_spread() -> None:
     made: list[int] = []
 
     def make(number: int) -> Step:
@@ -51,13 +54,13 @@ def test_of_very_many_steps_some_are_made_again_evenly_spread():
         return Step(0)
 
     number = int(2 * MOST_STEPS / SHARE)
-    many = [Remembered("c0", "", lambda n=n: make(n), Step(0)) for n in range(number)]
+    many = [Remembered("c0", "", partial(make, n), Step(0)) for n in range(number)]
     assert made_again(many, 1000.0) == []
     assert len(set(made)) == MOST_STEPS
     assert max(made) - min(made) > 0.99 * number
 
 
-MUTANTS = [
+MUTANTS: list[tuple[type, str, list[object], str]] = [
     (Loaded, "namespaces", [], "osken_global_bug"),
     (Loaded, "namespaces", [], "osken_other_class_safe"),
     (Loaded, "namespaces", [], "osken_counter_bug"),
@@ -69,8 +72,14 @@ MUTANTS = [
 @pytest.mark.parametrize(("home", "name", "left", "program"), MUTANTS)
 @pytest.mark.parametrize("judge", [by_check, by_verify])
 def test_a_root_that_is_left_out_of_the_state_is_noticed(
-    home: type, name: str, left: list[object], program: str, judge: object, tmp_path: Path, monkeypatch
-):
+    home: type,
+    name: str,
+    left: list[object],
+    program: str,
+    judge: Callable[[Program, Path], Judged],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(home, name, lambda _self: left)
     monkeypatch.setattr(Surface, "changed", lambda _self: ([], []))
     given: Program = PROGRAMS[program]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
-from plain_search import TooLarge, oracle
-from random_systems import Order, random_network
+from tests.explore.plain_search import TooLarge, oracle
+from tests.explore.random_systems import Order, random_network
 
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork
@@ -21,7 +22,9 @@ AWARE_SYSTEMS = 150
 """The same where components look at each other."""
 
 
-def searched(network: Network, watcher: Order, order: str, sleep: bool, key: object = None) -> Search:
+def searched(
+    network: Network, watcher: Order, order: str, sleep: bool, key: Callable[[int], int] | None = None
+) -> Search:
     search = Search(CompiledNetwork(network, [watcher]), Bounds(), first_only=False, key=key)
     {"depth-first": depth_first, "breadth-first": breadth_first}[order](search, sleep=sleep)
     return search

@@ -25,7 +25,9 @@ def searched(bug: int, *strategies: str) -> Report:
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_races_need_no_more_transitions_than_the_best_strategy_of_the_paper(bug: int, ryu_sources: Path):
+def test_races_need_no_more_transitions_than_the_best_strategy_of_the_paper(
+    bug: int, ryu_sources: Path
+) -> None:
     report = searched(bug, "races")
     assert [finding.confirmed for finding in report.findings] == [True]
     assert report.outcome.transitions <= (best_of_nice(NUMERALS[bug]).transitions or 0)
@@ -33,7 +35,7 @@ def test_races_need_no_more_transitions_than_the_best_strategy_of_the_paper(bug:
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_their_stories_are_at_most_half_as_long_again_as_the_shortest(bug: int, ryu_sources: Path):
+def test_their_stories_are_at_most_half_as_long_again_as_the_shortest(bug: int, ryu_sources: Path) -> None:
     (found,), (shortest,) = searched(bug, "races").findings, searched(bug).findings
     assert found.property == shortest.property
     assert len(shortest.records) <= len(found.records) <= 1.5 * len(shortest.records)
@@ -41,7 +43,9 @@ def test_their_stories_are_at_most_half_as_long_again_as_the_shortest(bug: int, 
 
 @pytest.mark.parametrize("strategy", ["no-delay", "unusual", "flow-ir", "delay-bounded"])
 @pytest.mark.parametrize("bug", BUGS)
-def test_every_other_strategy_finds_what_it_finds_in_the_paper(bug: int, strategy: str, ryu_sources: Path):
+def test_every_other_strategy_finds_what_it_finds_in_the_paper(
+    bug: int, strategy: str, ryu_sources: Path
+) -> None:
     report = searched(bug, strategy)
     # The bugs that do not show where control messages take no time are missed by NICE too.
     if strategy == "no-delay" and beside(NUMERALS[bug], "NO-DELAY", False).transitions is None:
@@ -52,7 +56,7 @@ def test_every_other_strategy_finds_what_it_finds_in_the_paper(bug: int, strateg
         assert report.outcome.transitions < 2_000
 
 
-def test_races_need_the_fewest_transitions_over_all_bugs(ryu_sources: Path):
+def test_races_need_the_fewest_transitions_over_all_bugs(ryu_sources: Path) -> None:
     def total(*strategies: str) -> int:
         return sum(searched(bug, *strategies).outcome.transitions for bug in BUGS)
 
@@ -61,7 +65,7 @@ def test_races_need_the_fewest_transitions_over_all_bugs(ryu_sources: Path):
 
 
 @pytest.mark.parametrize("order", ["breadth-first", "depth-first"])
-def test_the_first_three_are_found_in_every_order_of_search(order: str, ryu_sources: Path):
+def test_the_first_three_are_found_in_every_order_of_search(order: str, ryu_sources: Path) -> None:
     for bug in (1, 2, 3):
         scenario = load_scenario(EXAMPLES / f"bug_{bug:02}.toml")
         for strategy in ("no-delay", "unusual", "flow-ir"):

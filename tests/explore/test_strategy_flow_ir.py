@@ -11,6 +11,7 @@ from penstock._controllers.static import StaticController
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
+from penstock._explore.strategies.base import Narrowing
 from penstock._explore.strategies.flow_ir import FlowIndependence, same_ends
 from penstock._explore.strategies.plan import Plan, plan_of
 from penstock._world.assembly import build_network
@@ -30,8 +31,8 @@ from penstock.packet import (
     udp_datagram,
 )
 
-ENDS = {"eth_src": 1, "eth_dst": 2, "ip_src": "10.0.0.1", "ip_dst": "10.0.0.2"}
-BACK = {"eth_src": 2, "eth_dst": 1, "ip_src": "10.0.0.2", "ip_dst": "10.0.0.1"}
+ENDS: dict[str, Any] = {"eth_src": 1, "eth_dst": 2, "ip_src": "10.0.0.1", "ip_dst": "10.0.0.2"}
+BACK: dict[str, Any] = {"eth_src": 2, "eth_dst": 1, "ip_src": "10.0.0.2", "ip_dst": "10.0.0.1"}
 
 
 def two_pairs() -> Network:
@@ -46,7 +47,7 @@ def two_pairs() -> Network:
     return build_network(drawing, hosts=hosts, controllers=StaticController(drawing))
 
 
-def searched(network: Network, *strategies: FlowIndependence, sleep: bool = False) -> Search:
+def searched(network: Network, *strategies: Narrowing, sleep: bool = False) -> Search:
     plan = Plan(strategies)
     cells = CompiledNetwork(network)
     search = Search(cells, Bounds(), successors=plan.guide(cells) if strategies else None)
@@ -64,13 +65,13 @@ def pairs_under_way(search: Search) -> set[frozenset[str]]:
     return found
 
 
-def test_flows_are_under_way_one_at_a_time():
+def test_flows_are_under_way_one_at_a_time() -> None:
     assert frozenset({"h1-h2", "h3-h4"}) in pairs_under_way(searched(two_pairs()))
     alone = pairs_under_way(searched(two_pairs(), FlowIndependence()))
     assert alone == {frozenset(), frozenset({"h1-h2"}), frozenset({"h3-h4"})}
 
 
-def test_it_saves_states_and_loses_no_end():
+def test_it_saves_states_and_loses_no_end() -> None:
     full, alone = searched(two_pairs()).outcome, searched(two_pairs(), FlowIndependence()).outcome
     assert alone.states < full.states
     assert alone.transitions < full.transitions * 0.6
@@ -78,7 +79,7 @@ def test_it_saves_states_and_loses_no_end():
     assert searched(two_pairs(), FlowIndependence(), sleep=True).outcome.states == alone.states
 
 
-def test_packets_of_one_flow_are_interleaved_as_ever():
+def test_packets_of_one_flow_are_interleaved_as_ever() -> None:
     full, same = searched(two_pairs()), searched(two_pairs(), FlowIndependence(lambda packet, other: True))
     assert same.outcome.states == full.outcome.states
     assert same.outcome.transitions == full.outcome.transitions
@@ -102,12 +103,12 @@ def segment(ends: dict[str, Any], source: int, target: int) -> Ethernet:
         (ethernet(2, 1, 0x88B5), ethernet(3, 1, 0x88B5), False),
     ],
 )
-def test_a_flow_is_what_goes_between_two_ends(one: Any, other: Any, same: bool):
+def test_a_flow_is_what_goes_between_two_ends(one: Any, other: Any, same: bool) -> None:
     one, other = parse(one.to_bytes()), parse(other.to_bytes())
     assert same_ends(one, other) is same_ends(other, one) is same
 
 
-def test_the_users_function_is_found_and_what_it_raises_is_told(tmp_path: Path):
+def test_the_users_function_is_found_and_what_it_raises_is_told(tmp_path: Path) -> None:
     (tmp_path / "flows.py").write_text("def broken(packet, other):\n    return packet.colour\n")
     plan = plan_of(["flow-ir:is_same_flow=flows.py:broken"], tmp_path)
     (strategy,) = plan.narrowing

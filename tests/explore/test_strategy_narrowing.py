@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 
 import pytest
-from controlled_systems import controlled_network, planned
-from plain_search import TooLarge, oracle
-from random_systems import Order
+from tests.explore.controlled_systems import controlled_network, planned
+from tests.explore.plain_search import TooLarge, oracle
+from tests.explore.random_systems import Order
+from tests.little_components import Note, Talker, wire
+from tests.little_components import network as little_network
 
-from little_components import Note, Talker, wire
-from little_components import network as little_network
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.depth_first import depth_first
+from penstock._explore.search import Search
 from penstock._explore.strategies.guide import together
 from penstock._explore.strategies.kinds import Options, TransitionKind, kind_of, roles
 from penstock._world.component import Endpoint, Port, Send, Step
 from penstock._world.network import Network
+from penstock._world.transition import Transition
 from penstock._world.world import World
 
 CHOICES = [("no-delay",), ("unusual",), ("no-delay", "unusual")]
@@ -29,7 +32,7 @@ ids = [" and ".join(names) for names in CHOICES]
 @cache
 def systems(*, faults: bool = False) -> tuple[tuple[int, Network, Order, dict[str, int]], ...]:
     """Return some random systems with the depths of their violations."""
-    seed, found = 0, []
+    seed, found = 0, list[tuple[int, Network, Order, dict[str, int]]]()
     while len(found) < 25:
         seed += 1
         network, watcher = controlled_network(Random(seed), faults=faults)
@@ -38,7 +41,7 @@ def systems(*, faults: bool = False) -> tuple[tuple[int, Network, Order, dict[st
     return tuple(found)
 
 
-def seen(search, network: Network) -> set:
+def seen(search: Search, network: Network) -> set[Hashable]:
     """Return the states that a search visited, without what strategies remember."""
     cells = search.cells
     return {
@@ -50,7 +53,9 @@ def seen(search, network: Network) -> set:
 
 @pytest.mark.parametrize("faults", [False, True], ids=["reliable", "faulty"])
 @pytest.mark.parametrize("names", CHOICES, ids=ids)
-def test_what_is_found_by_a_strategy_is_found_by_the_full_search(names: tuple[str, ...], faults: bool):
+def test_what_is_found_by_a_strategy_is_found_by_the_full_search(
+    names: tuple[str, ...], faults: bool
+) -> None:
     narrowed = violated = 0
     for seed, network, watcher, broken in systems(faults=faults):
         full, _, _ = planned(network, [watcher])
@@ -71,7 +76,9 @@ def test_what_is_found_by_a_strategy_is_found_by_the_full_search(names: tuple[st
 
 @pytest.mark.parametrize("faults", [False, True], ids=["reliable", "faulty"])
 @pytest.mark.parametrize("names", CHOICES, ids=ids)
-def test_sleep_sets_lose_none_of_the_states_that_a_strategy_leaves(names: tuple[str, ...], faults: bool):
+def test_sleep_sets_lose_none_of_the_states_that_a_strategy_leaves(
+    names: tuple[str, ...], faults: bool
+) -> None:
     saved = 0
     for seed, network, watcher, *_ in systems(faults=faults):
         plain, _, _ = planned(network, [watcher], *names)
@@ -89,7 +96,7 @@ def test_sleep_sets_lose_none_of_the_states_that_a_strategy_leaves(names: tuple[
     assert saved > 5
 
 
-def test_the_order_in_which_strategies_are_named_makes_no_difference():
+def test_the_order_in_which_strategies_are_named_makes_no_difference() -> None:
     for seed, network, watcher, *_ in systems(faults=True):
         searches = []
         for names in [("no-delay", "unusual"), ("unusual", "no-delay")]:
@@ -102,8 +109,8 @@ def test_the_order_in_which_strategies_are_named_makes_no_difference():
         assert one.outcome.violations == other.outcome.violations, seed
 
 
-def test_strategies_that_have_nothing_in_common_take_what_any_of_them_would():
-    options = Options([(1, 0, (), 0, None)] * 4, [0] * len(TransitionKind), False)
+def test_strategies_that_have_nothing_in_common_take_what_any_of_them_would() -> None:
+    options = Options([(1, 0, (), 0, Transition("act", "h1", "send"))] * 4, [0] * len(TransitionKind), False)
     one, other, third = (lambda _s, _o, mask=mask: mask for mask in (0b0011, 0b1100, 0b0110))
     assert together([])(0, options) == 0b1111
     assert together([one, third])(0, options) == together([third, one])(0, options) == 0b0010
@@ -116,7 +123,7 @@ def control_under_way(world: World, network: Network) -> bool:
     return any(world.queue(Endpoint(*end)) for end in ends)
 
 
-def test_without_delay_nothing_else_happens_while_a_control_message_is_under_way():
+def test_without_delay_nothing_else_happens_while_a_control_message_is_under_way() -> None:
     waited = 0
     for seed, network, watcher, *_ in systems(faults=True):
         search, _, _ = planned(network, [watcher], "no-delay")
@@ -147,7 +154,7 @@ INTO_SWITCHES = [
 """The ports from which frames go to switches."""
 
 
-def test_unusual_control_messages_are_later_than_frames_to_switches():
+def test_unusual_control_messages_are_later_than_frames_to_switches() -> None:
     late = 0
     for seed, network, watcher, *_ in systems(faults=True):
         search, _, _ = planned(network, [watcher], "unusual")
@@ -186,7 +193,7 @@ class Announcer:
         return Step(told)
 
 
-def test_unusual_orders_arrive_at_the_switch_written_to_last_or_first_before_others():
+def test_unusual_orders_arrive_at_the_switch_written_to_last_or_first_before_others() -> None:
     switches = [Talker(name, ("c0", 1)) for name in ("s1", "s2", "s3")]
     sessions = [wire(f"{each.name}:c0", f"c0:{each.name}") for each in switches]
     search, _, _ = planned(little_network([Announcer(), *switches], sessions=sessions), [], "unusual")

@@ -7,14 +7,15 @@ from random import Random
 from typing import Any
 
 import pytest
-from controlled_systems import controlled_network, planned
-from plain_search import TooLarge, oracle
-from random_systems import Order, random_network
+from tests.explore.controlled_systems import controlled_network, planned
+from tests.explore.plain_search import TooLarge, oracle
+from tests.explore.random_systems import Order, random_network
 
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.search import Bounds, Outcome, Search, fingerprint
 from penstock._explore.strategies.by_cost import LOOKS, by_cost
 from penstock._explore.strategies.guide import Guide
+from penstock._explore.strategies.kinds import TransitionKind
 from penstock._explore.strategies.plan import plan_of
 from penstock._world.network import Network
 from penstock.errors import PenstockError
@@ -44,7 +45,7 @@ def any_network(seed: int) -> tuple[Network, Order]:
 
 
 @pytest.mark.parametrize("name", WITHOUT_END, ids=str)
-def test_without_a_bound_they_find_what_a_plain_search_finds(name: dict[str, Any]):
+def test_without_a_bound_they_find_what_a_plain_search_finds(name: dict[str, Any]) -> None:
     compared = violated = 0
     for seed in range(60):
         network, watcher = any_network(seed)
@@ -75,7 +76,10 @@ def cheapest(search: Search, guide: Guide) -> dict[int, int]:
             if state >= search.cells.violated:
                 continue
             options, picked = guide.picked(state)
-            due = {entry[4]: delays for delays, entry in enumerate(options.in_order(range(10), picked))}
+            due = {
+                entry[4]: delays
+                for delays, entry in enumerate(options.in_order(list(TransitionKind), picked))
+            }
             for after, _, transition in search.cells.steps(state):
                 if cost + due[transition] < costs.get(after, 1000):
                     costs[after] = cost + due[transition]
@@ -83,7 +87,7 @@ def cheapest(search: Search, guide: Guide) -> dict[int, int]:
     return costs
 
 
-def test_a_bound_on_delays_leaves_exactly_the_states_that_need_no_more():
+def test_a_bound_on_delays_leaves_exactly_the_states_that_need_no_more() -> None:
     bounded = 0
     for seed in range(1, 60, 2):
         network, watcher = any_network(seed)
@@ -95,6 +99,7 @@ def test_a_bound_on_delays_leaves_exactly_the_states_that_need_no_more():
         for delays in range(3):
             bound = plan_of([{"name": "delay-bounded", "delays": delays}], Path()).ordering
             search = Search(full.cells, Bounds(), first_only=False)
+            assert bound is not None
             outcome = bound.explore(search, guide, breadth_first)
             assert set(search.parents) == {state for state, cost in costs.items() if cost <= delays}, seed
             if len(search.parents) < len(costs):
@@ -105,14 +110,14 @@ def test_a_bound_on_delays_leaves_exactly_the_states_that_need_no_more():
 
 
 @pytest.mark.parametrize("name", ["delay-bounded", "races"])
-def test_a_bound_on_the_depth_is_kept(name: str):
+def test_a_bound_on_the_depth_is_kept(name: str) -> None:
     network, watcher = any_network(9)
     search = ordered(network, watcher, name, bounds=Bounds(depth=3))
     assert search.outcome.depth == 3 and search.outcome.stopped_by == "depth 3"
 
 
 @pytest.mark.parametrize("name", ["delay-bounded", "races"])
-def test_a_bound_on_states_is_kept_as_near_as_the_looks_at_it_are(name: str):
+def test_a_bound_on_states_is_kept_as_near_as_the_looks_at_it_are(name: str) -> None:
     network, watcher = larger_network()
     search = ordered(network, watcher, name, bounds=Bounds(states=100))
     assert search.outcome.stopped_by == "100 states"
@@ -128,7 +133,7 @@ def larger_network() -> tuple[Network, Order]:
     )
 
 
-def test_races_go_onward_after_their_share_of_transitions_and_keep_what_they_found():
+def test_races_go_onward_after_their_share_of_transitions_and_keep_what_they_found() -> None:
     network, watcher = next(
         (network, watcher)
         for network, watcher in map(any_network, range(1, 99, 2))
@@ -142,6 +147,7 @@ def test_races_go_onward_after_their_share_of_transitions_and_keep_what_they_fou
         return breadth_first(search)
 
     search, guide, plan = planned(network, [watcher], {"name": "races", "transitions": 200})
+    assert plan.ordering is not None
     outcome = plan.ordering.explore(search, guide, onward)
     whole, *_ = planned(network, [watcher])
     breadth_first(whole)
@@ -150,13 +156,13 @@ def test_races_go_onward_after_their_share_of_transitions_and_keep_what_they_fou
     assert len(outcome.violations) == 1
 
 
-def test_free_runs_come_first_and_a_transition_counts_when_it_is_taken():
+def test_free_runs_come_first_and_a_transition_counts_when_it_is_taken() -> None:
     search, guide, _ = planned(any_network(9)[0], [])
     by_cost(search, guide, lambda _s, options, picked: list(enumerate(options.within(picked))), most=0)
     assert search.outcome.transitions == len(search.parents) - 1 == search.outcome.depth
 
 
-def test_strategies_that_narrow_and_one_that_orders_go_together():
+def test_strategies_that_narrow_and_one_that_orders_go_together() -> None:
     for seed in range(1, 16, 2):
         network, watcher = any_network(seed)
         narrow, _, _ = planned(network, [watcher], "no-delay")
@@ -167,7 +173,7 @@ def test_strategies_that_narrow_and_one_that_orders_go_together():
             assert both.outcome.terminal == narrow.outcome.terminal, seed
 
 
-def test_random_walks_are_decided_by_their_seed():
+def test_random_walks_are_decided_by_their_seed() -> None:
     network, watcher = any_network(9)
     first, again, other = (
         list(ordered(network, watcher, {"name": "random-walk", "seed": seed, "walks": 3}).parents)
@@ -190,7 +196,7 @@ def test_random_walks_are_decided_by_their_seed():
         ("random-walk:seed=x", 'seed = "x" in the strategy random-walk must be a whole number.'),
     ],
 )
-def test_options_that_make_no_sense_are_refused(spelt: str, sentence: str):
+def test_options_that_make_no_sense_are_refused(spelt: str, sentence: str) -> None:
     with pytest.raises(PenstockError) as refused:
         plan_of([spelt], Path())
     assert str(refused.value) == sentence

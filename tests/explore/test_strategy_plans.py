@@ -17,7 +17,7 @@ from penstock._explore.strategies.base import Strategy
 from penstock._explore.strategies.no_delay import NoDelay
 from penstock._explore.strategies.pkt_seq import PacketSequences
 from penstock._explore.strategies.plan import STRATEGIES, plan_of
-from penstock._replay import replay
+from penstock._replay.replaying import replay
 from penstock._scenario.scenario import Scenario
 from penstock._world.hosts import host
 from penstock.errors import PenstockError
@@ -39,7 +39,7 @@ def scenario(*strategies: Any, **changes: Any) -> Scenario:
     return replace(made, **changes)
 
 
-def test_every_strategy_can_be_named_and_narrowing_ones_say_what_they_may_miss():
+def test_every_strategy_can_be_named_and_narrowing_ones_say_what_they_may_miss() -> None:
     assert list(STRATEGIES) == [
         "pkt-seq", "no-delay", "unusual", "flow-ir", "delay-bounded", "random-walk", "races",
     ]  # fmt: skip
@@ -49,7 +49,7 @@ def test_every_strategy_can_be_named_and_narrowing_ones_say_what_they_may_miss()
         assert made.remark.startswith(f"{name}: ") or name in ("delay-bounded", "races")
 
 
-def test_a_strategy_that_left_something_out_makes_a_result_bounded_and_says_so():
+def test_a_strategy_that_left_something_out_makes_a_result_bounded_and_says_so() -> None:
     full, narrow = check(scenario()).outcome, check(scenario("no-delay")).outcome
     assert (full.result, full.remarks) == ("exhausted", [])
     assert (narrow.result, narrow.stopped_by) == ("bounded", "the limits of no-delay")
@@ -57,14 +57,14 @@ def test_a_strategy_that_left_something_out_makes_a_result_bounded_and_says_so()
     assert narrow.states < full.states
 
 
-def test_a_strategy_that_left_nothing_out_has_searched_everything():
+def test_a_strategy_that_left_nothing_out_has_searched_everything() -> None:
     one_flow = {"name": "flow-ir", "is_same_flow": lambda packet, other: True}
     full, same = check(scenario()).outcome, check(scenario(one_flow)).outcome
     assert (same.result, same.states) == ("exhausted", full.states)
     assert same.remarks == ["flow-ir: it left nothing out."]
 
 
-def test_what_a_strategy_remembers_is_no_property_of_the_scenario():
+def test_what_a_strategy_remembers_is_no_property_of_the_scenario() -> None:
     outcome = check(scenario("unusual", "no-delay")).outcome
     assert list(outcome.exercised) == ["NoBlackHoles"]
     assert outcome.stopped_by == "the limits of unusual and no-delay"
@@ -72,14 +72,14 @@ def test_what_a_strategy_remembers_is_no_property_of_the_scenario():
 
 @pytest.mark.parametrize("order", ["breadth-first", "depth-first"])
 @pytest.mark.parametrize("compact", [False, True])
-def test_strategies_go_with_every_order_and_with_fingerprints(order: str, compact: bool):
+def test_strategies_go_with_every_order_and_with_fingerprints(order: str, compact: bool) -> None:
     search = {"order": order, "compact": compact}
     for name in STRATEGIES:
         outcome = check(scenario(search={**search, "strategies": [name]})).outcome
         assert outcome.states > 5 and not outcome.violations
 
 
-def test_packet_sequences_set_the_bounds_of_all_hosts_that_have_some():
+def test_packet_sequences_set_the_bounds_of_all_hosts_that_have_some() -> None:
     once = check(scenario("pkt-seq:count=1"))
     assert once.scenario.hosts == {
         "h1": {"kind": "client", "to": "h2", "count": 1, "burst": 1},
@@ -91,17 +91,17 @@ def test_packet_sequences_set_the_bounds_of_all_hosts_that_have_some():
     assert "sent up to 1, with at most 1 of them unanswered" in once.outcome.remarks[0]
 
 
-def test_hosts_made_in_python_are_bounded_too():
+def test_hosts_made_in_python_are_bounded_too() -> None:
     clients = {"h1": host("client", to="h2", count=3), "h2": host("client", to="h1", count=3)}
     assert check(scenario("pkt-seq:count=0,burst=2", hosts=clients)).outcome.states == 1
 
 
-def test_hosts_that_find_out_what_to_send_are_bounded_too():
+def test_hosts_that_find_out_what_to_send_are_bounded_too() -> None:
     found = check(scenario("pkt-seq:count=1", hosts={})).scenario.hosts
     assert found == {"h1": {"count": 1, "burst": 1}, "h2": {"count": 1, "burst": 1}}
 
 
-def test_a_violation_found_by_strategies_is_replayed_like_any_other(tmp_path: Path):
+def test_a_violation_found_by_strategies_is_replayed_like_any_other(tmp_path: Path) -> None:
     loop = scenario(
         "races", "no-delay", "pkt-seq:count=1", topology="ring,3", properties=["NoForwardingLoops"]
     )
@@ -140,17 +140,17 @@ def test_a_violation_found_by_strategies_is_replayed_like_any_other(tmp_path: Pa
         (["pkt-seq:burst=0"], "burst = 0 in the strategy pkt-seq must be a whole number from 1 up."),
     ],
 )
-def test_a_strategy_that_cannot_be_meant_is_refused(given: list[Any], sentence: str):
+def test_a_strategy_that_cannot_be_meant_is_refused(given: list[Any], sentence: str) -> None:
     with pytest.raises(PenstockError) as refused:
         plan_of(given, HERE)
     assert str(refused.value) == sentence
 
 
-def test_one_strategy_stands_for_a_list_of_one():
+def test_one_strategy_stands_for_a_list_of_one() -> None:
     assert scenario(search={"strategies": "no-delay"}).limits().strategies == ("no-delay",)
 
 
-def test_the_command_line_names_strategies_and_tells_by_its_status_that_there_is_more(tmp_path: Path):
+def test_the_command_line_names_strategies_and_tells_by_its_status_that_there_is_more(tmp_path: Path) -> None:
     file = tmp_path / "hub.toml"
     file.write_text(
         'topology = "single,2"\nproperties = ["NoBlackHoles"]\n'
@@ -167,20 +167,20 @@ def test_the_command_line_names_strategies_and_tells_by_its_status_that_there_is
 
 
 @pytest.mark.parametrize("command", ["check", "walk"])
-def test_every_command_that_searches_refuses_a_strategy_that_there_is_not(command: str):
+def test_every_command_that_searches_refuses_a_strategy_that_there_is_not(command: str) -> None:
     arguments = [command, str(CONTROLLERS / "hub.py"), "--strategy", "nonsense"]
     done = CliRunner().invoke(commands, arguments, standalone_mode=False)
     assert isinstance(done.exception, PenstockError)
     assert str(done.exception).startswith("There is no strategy 'nonsense'")
 
 
-def test_a_walk_keeps_to_the_strategies_that_narrow():
+def test_a_walk_keeps_to_the_strategies_that_narrow() -> None:
     quick = walk(scenario("no-delay", "races"), 1, walks=5).outcome
     assert (quick.result, quick.stopped_by) == ("bounded", "5 walks")
     assert [remark.partition(":")[0] for remark in quick.remarks] == ["no-delay", "random-walk"]
 
 
-def test_a_strategy_of_ones_own_may_be_given_in_python():
+def test_a_strategy_of_ones_own_may_be_given_in_python() -> None:
     class Nothing(Strategy):
         name = "nothing"
 
@@ -218,7 +218,7 @@ def in_file(tmp_path: Path, name: str) -> Scenario:
     return scenario(f"own.py:{name}", folder=tmp_path)
 
 
-def test_a_strategy_in_a_file_of_the_users_narrows_a_search_and_says_so(tmp_path: Path):
+def test_a_strategy_in_a_file_of_the_users_narrows_a_search_and_says_so(tmp_path: Path) -> None:
     full, narrow = check(scenario()).outcome, check(in_file(tmp_path, "OneAtATime")).outcome
     assert (narrow.result, narrow.stopped_by) == ("bounded", "the limits of one-at-a-time")
     assert narrow.remarks == [
@@ -237,6 +237,8 @@ def test_a_strategy_in_a_file_of_the_users_narrows_a_search_and_says_so(tmp_path
         ("Missing", "own.py has no 'Missing'"),
     ],
 )
-def test_what_is_wrong_with_a_strategy_of_the_users_is_one_sentence(tmp_path: Path, name: str, told: str):
+def test_what_is_wrong_with_a_strategy_of_the_users_is_one_sentence(
+    tmp_path: Path, name: str, told: str
+) -> None:
     with pytest.raises(PenstockError, match=told):
         check(in_file(tmp_path, name))

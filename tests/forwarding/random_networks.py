@@ -9,7 +9,7 @@ from random import Random
 
 from bench.ovs.pool import Sample, sample
 from bench.ovs.rules import GROUPS, draw_bucket, draw_instructions, draw_match
-from flow_lab import Lab
+from tests.forwarding.flow_lab import Lab
 
 from penstock._forwarding.header_space import header_of
 from penstock._forwarding.kinds import kind_of

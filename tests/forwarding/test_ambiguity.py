@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from bench.ovs.rules import draw_instructions, draw_match
-from random_networks import packets
+from tests.forwarding.random_networks import packets
 
 from penstock._base.frozen import FrozenMap
 from penstock._forwarding.ambiguity import Ambiguity, Audit, all_ambiguities, clashes

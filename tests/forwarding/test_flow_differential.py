@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from flow_lab import disagreement, everything, watch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_networks import RandomNetwork, header
+from tests.forwarding.flow_lab import disagreement, everything, watch
+from tests.forwarding.random_networks import RandomNetwork, header
 
 from penstock.openflow.match import Match
 
@@ -17,7 +17,7 @@ seeds = st.integers(0, 1 << 32).map(Random)
 
 @SETTINGS
 @given(seeds)
-def test_a_packet_ends_in_the_world_where_the_model_says(random: Random):
+def test_a_packet_ends_in_the_world_where_the_model_says(random: Random) -> None:
     network = RandomNetwork(random)
     lab = network.lab
     for drawn in network.samples:
@@ -29,7 +29,7 @@ def test_a_packet_ends_in_the_world_where_the_model_says(random: Random):
 
 @SETTINGS
 @given(seeds)
-def test_every_loop_found_is_one_in_the_world(random: Random):
+def test_every_loop_found_is_one_in_the_world(random: Random) -> None:
     lab = RandomNetwork(random).lab
     for loop in lab.model.loops()[:5]:
         copies = lab.model.trace(loop.source, loop.header)
@@ -40,7 +40,7 @@ def test_every_loop_found_is_one_in_the_world(random: Random):
 
 @SETTINGS
 @given(seeds)
-def test_every_example_really_ends_as_its_class_does(random: Random):
+def test_every_example_really_ends_as_its_class_does(random: Random) -> None:
     network = RandomNetwork(random)
     lab = network.lab
     for one in lab.model.outcomes("h1", draw_class(network))[:12]:
@@ -54,12 +54,13 @@ def draw_class(network: RandomNetwork) -> Match:
     tables = network.lab.world.state("s1").tables
     matches = [entry.match for number in tables for entry in tables[number]]
     sent = [match for match in matches if not match.get("metadata") and not match.get("in_port")]
-    return network.random.choice([*sent, Match()])
+    chosen: Match = network.random.choice([*sent, Match()])
+    return chosen
 
 
 @settings(SETTINGS, max_examples=20)
 @given(seeds)
-def test_after_any_changes_the_model_is_what_a_new_one_would_be(random: Random):
+def test_after_any_changes_the_model_is_what_a_new_one_would_be(random: Random) -> None:
     network = RandomNetwork(random)
     lab = network.lab
     for _ in range(10):

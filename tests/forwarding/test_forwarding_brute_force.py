@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from itertools import product
 from random import Random
 
-from flow_lab import Lab, out
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.forwarding.flow_lab import Lab, out
 
 from penstock._forwarding.header_space import header_of
 from penstock.openflow.actions import Action, ApplyActions, GotoTable, Instruction, Output, SetField
@@ -58,7 +58,7 @@ def small_network(random: Random) -> Lab:
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32).map(Random))
-def test_the_classes_of_a_small_space_are_what_its_packets_do(random: Random):
+def test_the_classes_of_a_small_space_are_what_its_packets_do(random: Random) -> None:
     lab = small_network(random)
     told = lab.model.outcomes("h1", SMALL)
     sent = [lab.send("h1", header) for header in space()]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from flow_lab import Lab, out
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_networks import RandomNetwork
+from tests.forwarding.flow_lab import Lab, out
+from tests.forwarding.random_networks import RandomNetwork
 
 from penstock._forwarding.invariants import (
     AllPairsReachability,
@@ -39,11 +39,11 @@ def connected() -> Lab:
     return lab
 
 
-def test_hosts_that_reach_each_other_are_found_to():
+def test_hosts_that_reach_each_other_are_found_to() -> None:
     assert keys(AllPairsReachability(), connected().model) == []
 
 
-def test_a_pair_without_a_way_is_found_and_healed_by_the_same_key():
+def test_a_pair_without_a_way_is_found_and_healed_by_the_same_key() -> None:
     lab, pairs = connected(), AllPairsReachability()
     assert keys(pairs, lab.model) == []
     lab.tell("s2", FlowMod(FlowCommand.DELETE_STRICT, Match.of(eth_dst=2), (), priority=1))
@@ -55,14 +55,14 @@ def test_a_pair_without_a_way_is_found_and_healed_by_the_same_key():
     assert keys(pairs, lab.model) == []
 
 
-def test_a_pair_whose_packets_go_to_the_controller_is_undecided():
+def test_a_pair_whose_packets_go_to_the_controller_is_undecided() -> None:
     lab, pairs = Lab("single,2"), AllPairsReachability(pairs=(("h1", "h2"),))
     lab.rule("s1", Match(), out(PortNo.CONTROLLER), priority=0)
     assert keys(pairs, lab.model) == []
     assert pairs.undecided(lab.model) == ("Whether h1 reaches h2 is for the controller to say.",)
 
 
-def test_a_loop_has_one_key_whoever_sends_the_packet():
+def test_a_loop_has_one_key_whoever_sends_the_packet() -> None:
     lab = Lab("ring,3")
     for switch in lab.switches:
         lab.rule(switch, Match(), out(PortNo.FLOOD))
@@ -74,7 +74,7 @@ def test_a_loop_has_one_key_whoever_sends_the_packet():
     assert all(finding.outcome is not None and finding.message for finding in found)
 
 
-def test_a_black_hole_is_named_by_its_place_and_reason():
+def test_a_black_hole_is_named_by_its_place_and_reason() -> None:
     lab = Lab("linear,2")
     lab.rule("s1", Match.of(eth_dst=2), out(2))
     assert keys(NoBlackHoles(), lab.model) == ["black hole at s2: no rule of s2 table 0 matches it"]
@@ -83,11 +83,11 @@ def test_a_black_hole_is_named_by_its_place_and_reason():
 BOTH_WAYS = (("h1", "h2"), ("h2", "h1"))
 
 
-def test_nothing_is_lost_between_hosts_that_reach_each_other():
+def test_nothing_is_lost_between_hosts_that_reach_each_other() -> None:
     assert keys(NothingLost(BOTH_WAYS), connected().model) == []
 
 
-def test_packets_of_one_protocol_that_vanish_are_found_though_others_arrive():
+def test_packets_of_one_protocol_that_vanish_are_found_though_others_arrive() -> None:
     lab = connected()
     lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800, ip_proto=6), out(9), priority=50)
     (found,) = NothingLost(BOTH_WAYS).check(lab.model)
@@ -95,7 +95,7 @@ def test_packets_of_one_protocol_that_vanish_are_found_though_others_arrive():
     assert keys(AllPairsReachability(), lab.model) == []
 
 
-def test_what_a_rule_drops_hides_nothing_that_is_lost():
+def test_what_a_rule_drops_hides_nothing_that_is_lost() -> None:
     lab = connected()
     lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800), out(9), priority=50)
     lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800, ip_proto=6, tcp_dst=22), priority=60)
@@ -104,20 +104,20 @@ def test_what_a_rule_drops_hides_nothing_that_is_lost():
     assert found.outcome is not None and found.outcome.fate == "lost"
 
 
-def test_what_rules_drop_is_not_lost():
+def test_what_rules_drop_is_not_lost() -> None:
     lab = connected()
     lab.rule("s1", Match.of(eth_dst=2, eth_type=0x0800), priority=50)
     assert keys(NothingLost(BOTH_WAYS), lab.model) == []
     assert keys(AllPairsReachability(), lab.model) == ["h1 does not reach h2"]
 
 
-def test_a_lost_copy_is_no_loss_where_another_arrives():
+def test_a_lost_copy_is_no_loss_where_another_arrives() -> None:
     lab = connected()
     lab.rule("s1", Match.of(eth_dst=2), out(9, 2), priority=50)
     assert keys(NothingLost(BOTH_WAYS), lab.model) == []
 
 
-def test_isolation_is_broken_by_the_packets_that_get_through():
+def test_isolation_is_broken_by_the_packets_that_get_through() -> None:
     lab = connected()
     walls = Isolation.of(
         [{"from": "h1", "to": "h2", "match": {"eth_type": 0x0800, "ipv4_dst": "10.0.0.0/8"}}]
@@ -131,14 +131,14 @@ def test_isolation_is_broken_by_the_packets_that_get_through():
     assert walls.undecided(lab.model) == ()
 
 
-def test_isolation_by_a_controller_is_undecided():
+def test_isolation_by_a_controller_is_undecided() -> None:
     lab = Lab("single,2")
     lab.rule("s1", Match(), out(PortNo.CONTROLLER), priority=0)
     (sentence,) = Isolation.of([{"from": "h1", "to": "h2"}]).undecided(lab.model)
     assert sentence == "Whether any from h1 reaches h2 is for the controller to say."
 
 
-def test_a_user_judges_by_a_function_of_the_model():
+def test_a_user_judges_by_a_function_of_the_model() -> None:
     def nothing_at_s2(model: ForwardingModel) -> Iterator[str]:
         if model.rules("s2", 0):
             yield "s2 has rules"
@@ -151,25 +151,29 @@ def test_a_user_judges_by_a_function_of_the_model():
 @pytest.mark.parametrize(
     "written", [{"from": "h1"}, {"from": "h1", "to": "h2", "port": 1}, {"from": "h1", "to": "h2", "match": 3}]
 )
-def test_a_barrier_that_makes_no_sense_is_one_sentence(written: dict[str, object]):
+def test_a_barrier_that_makes_no_sense_is_one_sentence(written: dict[str, object]) -> None:
     with pytest.raises(PenstockError, match="is no "):
         Isolation.of([written])
 
 
-def test_a_barrier_between_hosts_that_are_not_there_is_one_sentence():
+def test_a_barrier_between_hosts_that_are_not_there_is_one_sentence() -> None:
     with pytest.raises(PenstockError, match="There is no host 'h7'"):
         Isolation.of([{"from": "h1", "to": "h7"}]).check(connected().model)
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(st.integers(0, 1 << 32).map(Random))
-def test_answers_kept_from_before_are_those_of_a_new_invariant(random: Random):
+def test_answers_kept_from_before_are_those_of_a_new_invariant(random: Random) -> None:
     network = RandomNetwork(random)
     lab = network.lab
     walls = [{"from": "h1", "to": "h2", "match": {"eth_type": kind}} for kind in (0x0800, 0x0806)]
-    kept, model = (AllPairsReachability(), Isolation.of(walls)), lab.model
+
+    def both() -> list[Invariant]:
+        return [AllPairsReachability(), Isolation.of(walls)]
+
+    kept, model = both(), lab.model
     for _ in range(6):
         network.change()
-        for old, new in zip(kept, (AllPairsReachability(), Isolation.of(walls)), strict=True):
+        for old, new in zip(kept, both(), strict=True):
             assert keys(old, model) == keys(new, model)
             assert old.undecided(model) == new.undecided(model)

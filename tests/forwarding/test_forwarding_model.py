@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from flow_lab import Lab, out
+from tests.forwarding.flow_lab import Lab, out
 
 from penstock._forwarding.header_space import fields_of
 from penstock._world.faults import Faults
@@ -51,7 +51,7 @@ def line() -> Lab:
     return lab
 
 
-def test_packets_follow_the_rules_to_a_host_and_the_path_is_told():
+def test_packets_follow_the_rules_to_a_host_and_the_path_is_told() -> None:
     lab = line()
     (one,) = lab.model.outcomes("h1", TO_H2)
     assert (one.fate, one.node, one.hops) == ("delivered", "h2", ("s1:1", "s2:2"))
@@ -63,13 +63,13 @@ def test_packets_follow_the_rules_to_a_host_and_the_path_is_told():
     assert lab.send("h1", one.header).delivered == {("h2", one.at_end)}
 
 
-def test_what_no_rule_ever_sent_on_is_no_black_hole():
+def test_what_no_rule_ever_sent_on_is_no_black_hole() -> None:
     lab = line()
     assert fates(lab, "h1", Match.of(eth_dst="00:00:00:00:00:09")) == {("missed", "s1")}
     assert lab.model.black_holes() == []
 
 
-def test_a_missing_rule_at_the_second_switch_is_a_black_hole_with_a_packet_that_vanishes():
+def test_a_missing_rule_at_the_second_switch_is_a_black_hole_with_a_packet_that_vanishes() -> None:
     lab = line()
     lab.tell("s2", FlowMod(FlowCommand.DELETE_STRICT, TO_H2, (), priority=1))
     (hole,) = lab.model.black_holes()
@@ -79,14 +79,14 @@ def test_a_missing_rule_at_the_second_switch_is_a_black_hole_with_a_packet_that_
     assert not seen.handed_over
 
 
-def test_an_explicit_drop_is_policy():
+def test_an_explicit_drop_is_policy() -> None:
     lab = line()
     lab.rule("s2", TO_H2, priority=9)
     assert fates(lab, "h1", TO_H2) == {("dropped", "s2")}
     assert lab.model.black_holes() == []
 
 
-def test_a_cut_link_makes_a_black_hole_until_it_is_mended():
+def test_a_cut_link_makes_a_black_hole_until_it_is_mended() -> None:
     lab = line()
     lab.fabric("fail s1-s2")
     (hole,) = lab.model.black_holes()
@@ -96,7 +96,7 @@ def test_a_cut_link_makes_a_black_hole_until_it_is_mended():
     assert fates(lab, "h1", TO_H2) == {("delivered", "h2")}
 
 
-def test_a_model_can_be_told_of_a_port_by_itself():
+def test_a_model_can_be_told_of_a_port_by_itself() -> None:
     model = line().model
     model.set_port("s2", 2, PortStatus(link=False))
     (hole,) = model.black_holes()
@@ -105,14 +105,14 @@ def test_a_model_can_be_told_of_a_port_by_itself():
     assert model.black_holes() == []
 
 
-def test_before_the_switch_notices_packets_are_lost_on_the_wire():
+def test_before_the_switch_notices_packets_are_lost_on_the_wire() -> None:
     lab = line()
     lab.world.take("fabric fail s1-s2")
     (hole,) = lab.model.black_holes()
     assert (hole.node, hole.why) == ("s1", "port 2 leads nowhere")
 
 
-def test_a_switch_that_is_off_forgets_its_rules():
+def test_a_switch_that_is_off_forgets_its_rules() -> None:
     lab = line()
     lab.fabric("fail s2")
     assert fates(lab, "h1", TO_H2) == {("lost", "s1")}
@@ -121,7 +121,7 @@ def test_a_switch_that_is_off_forgets_its_rules():
     assert lab.model.rules("s2", 0) == 0
 
 
-def test_what_would_go_back_where_it_came_from_is_lost_behind_the_first_switch_only():
+def test_what_would_go_back_where_it_came_from_is_lost_behind_the_first_switch_only() -> None:
     lab = Lab("linear,2")
     lab.rule("s1", TO_H2, out(2))
     lab.rule("s2", TO_H2, out(2))
@@ -134,7 +134,7 @@ def test_what_would_go_back_where_it_came_from_is_lost_behind_the_first_switch_o
     assert len(lab.model.black_holes()) == 2
 
 
-def test_a_flood_in_a_ring_goes_round_for_ever_both_ways():
+def test_a_flood_in_a_ring_goes_round_for_ever_both_ways() -> None:
     lab = Lab("ring,3")
     for switch in lab.switches:
         lab.rule(switch, Match(), FLOOD)
@@ -144,7 +144,7 @@ def test_a_flood_in_a_ring_goes_round_for_ever_both_ways():
         assert not lab.send(loop.source, loop.header).at_rest
 
 
-def test_a_loop_is_gone_with_the_rule_that_closes_it():
+def test_a_loop_is_gone_with_the_rule_that_closes_it() -> None:
     lab = Lab("ring,3")
     for switch in lab.switches:
         lab.rule(switch, TO_H2, FLOOD)
@@ -153,7 +153,7 @@ def test_a_loop_is_gone_with_the_rule_that_closes_it():
     assert lab.model.loops() == []
 
 
-def test_packets_that_change_on_each_round_loop_only_once_they_are_the_same_again():
+def test_packets_that_change_on_each_round_loop_only_once_they_are_the_same_again() -> None:
     lab = Lab("linear,2")
     rewrite = ApplyActions((SetField("eth_src", 7), Output(PortNo.IN_PORT)))
     lab.rule("s1", Match.of(in_port=1), out(2))
@@ -167,7 +167,7 @@ def test_packets_that_change_on_each_round_loop_only_once_they_are_the_same_agai
     assert not lab.send("h1", long.header).at_rest
 
 
-def test_a_loop_that_counts_the_time_to_live_down_is_said_to_end():
+def test_a_loop_that_counts_the_time_to_live_down_is_said_to_end() -> None:
     lab = Lab("linear,2")
     ip = Match.of(eth_type=0x0800)
     lab.rule("s1", Match.of(eth_type=0x0800, in_port=1), out(2))
@@ -178,18 +178,18 @@ def test_a_loop_that_counts_the_time_to_live_down_is_said_to_end():
     assert lab.send("h1", loops[0].header).at_rest
 
 
-def test_packets_for_the_controller_are_undecided():
+def test_packets_for_the_controller_are_undecided() -> None:
     lab = Lab("single,2")
     lab.rule("s1", Match(), out(PortNo.CONTROLLER), priority=0)
     assert fates(lab, "h1", Match()) == {("controller", "s1")}
     assert lab.model.black_holes() == lab.model.loops() == []
 
 
-def test_what_matches_no_rule_goes_to_the_controller_in_version_1_0():
+def test_what_matches_no_rule_goes_to_the_controller_in_version_1_0() -> None:
     assert fates(Lab("single,2", V10), "h1", Match()) == {("controller", "s1")}
 
 
-def test_of_a_copied_packet_a_lost_copy_is_no_black_hole_if_another_arrives():
+def test_of_a_copied_packet_a_lost_copy_is_no_black_hole_if_another_arrives() -> None:
     lab = Lab("linear,3")
     lab.rule("s2", Match(), FLOOD)
     lab.rule("s1", Match.of(in_port=2), out(1))
@@ -197,7 +197,7 @@ def test_of_a_copied_packet_a_lost_copy_is_no_black_hole_if_another_arrives():
     assert lab.model.black_holes() == []
 
 
-def test_a_later_table_sees_what_an_earlier_one_wrote():
+def test_a_later_table_sees_what_an_earlier_one_wrote() -> None:
     lab = Lab("single,3")
     written = ApplyActions((SetField("eth_dst", 2),))
     lab.rule("s1", Match.of(eth_dst=3), written, WriteActions((Output(3),)), GotoTable(1))
@@ -207,7 +207,7 @@ def test_a_later_table_sees_what_an_earlier_one_wrote():
     assert {fields_of(one.at_end)["eth_dst"] for one in outcomes} == {2}
 
 
-def test_tags_are_put_on_and_taken_off():
+def test_tags_are_put_on_and_taken_off() -> None:
     lab = Lab("linear,2")
     untagged = Match.of(vlan_vid=0)
     lab.rule("s1", untagged, ApplyActions((PushVlan(0x8100), SetField("vlan_vid", 0x1005), Output(2))))
@@ -218,14 +218,14 @@ def test_tags_are_put_on_and_taken_off():
     assert fates(lab, "h1", Match.of(vlan_vid=(0x1000, 0x1000))) == {("missed", "s1")}
 
 
-def test_a_field_is_written_only_into_packets_that_have_it():
+def test_a_field_is_written_only_into_packets_that_have_it() -> None:
     lab = Lab("single,2", V10)
     lab.rule("s1", Match(), ApplyActions((SetField("ipv4_dst", 9), Output(2))))
     ended = {fields_of(one.at_end).get("ipv4_dst") for one in lab.model.outcomes("h1", Match())}
     assert ended == {9, None}
 
 
-def test_fast_failover_follows_the_ports_that_live():
+def test_fast_failover_follows_the_ports_that_live() -> None:
     lab = Lab("single,3", faults=Faults(link_failures=2))
     buckets = tuple(Bucket((Output(port),), watch_port=port) for port in (2, 3))
     lab.tell("s1", GroupMod(GroupCommand.ADD, GroupType.FAST_FAILOVER, 1, buckets))
@@ -238,7 +238,7 @@ def test_fast_failover_follows_the_ports_that_live():
     assert hole.why == "group 1 has no bucket that is live"
 
 
-def test_each_bucket_of_a_group_has_a_copy_of_its_own():
+def test_each_bucket_of_a_group_has_a_copy_of_its_own() -> None:
     lab = Lab("single,3")
     buckets = (Bucket((SetField("eth_dst", 9), Output(2))), Bucket((Output(3),)))
     lab.tell("s1", GroupMod(GroupCommand.ADD, GroupType.ALL, 1, buckets))
@@ -250,7 +250,7 @@ def test_each_bucket_of_a_group_has_a_copy_of_its_own():
     assert lab.send("h1", outcomes[0].header).delivered == ended
 
 
-def test_a_select_group_may_choose_any_bucket():
+def test_a_select_group_may_choose_any_bucket() -> None:
     lab = Lab("single,3")
     buckets = tuple(Bucket((Output(port),), weight=1) for port in (2, 3))
     lab.tell("s1", GroupMod(GroupCommand.ADD, GroupType.SELECT, 1, buckets))
@@ -281,7 +281,7 @@ def groups_of_two(length: int, *last: Action) -> list[GroupMod]:
 )
 def test_packets_over_a_budget_of_a_switch_end_as_they_do_there(
     groups: list[GroupMod], ends: set[tuple[str, str, str]]
-):
+) -> None:
     lab = Lab("single,3")
     lab.tell("s1", *groups)
     lab.rule("s1", Match(), ApplyActions((Group(len(groups)), Output(3))))
@@ -292,7 +292,7 @@ def test_packets_over_a_budget_of_a_switch_end_as_they_do_there(
     assert lab.model.remarks == ()
 
 
-def test_a_budget_that_is_met_after_copies_have_left_is_not_followed():
+def test_a_budget_that_is_met_after_copies_have_left_is_not_followed() -> None:
     lab = Lab("single,3")
     lab.tell("s1", *groups_of_two(31))
     lab.rule("s1", Match(), ApplyActions((Output(3),)), GotoTable(1))
@@ -303,7 +303,7 @@ def test_a_budget_that_is_met_after_copies_have_left_is_not_followed():
     )
 
 
-def test_what_is_not_followed_is_said():
+def test_what_is_not_followed_is_said() -> None:
     lab = Lab("single,2")
     lab.rule("s1", Match.of(eth_type=0x0800), ApplyActions((PushMpls(0x8847), Output(2))))
     assert fates(lab, "h1", Match.of(eth_type=0x0800)) == {("unfollowed", "s1")}
@@ -312,7 +312,7 @@ def test_what_is_not_followed_is_said():
     )
 
 
-def test_a_rule_hidden_by_higher_ones_together_gets_no_packets():
+def test_a_rule_hidden_by_higher_ones_together_gets_no_packets() -> None:
     lab = Lab("single,3")
     halves = [Match.of(eth_type=0x0800, ipv4_dst=(bit << 31, 1 << 31)) for bit in (0, 1)]
     for half in halves:
@@ -324,7 +324,7 @@ def test_a_rule_hidden_by_higher_ones_together_gets_no_packets():
     assert fields_of(hidden.header)["ipv4_dst"] >> 31 == 1
 
 
-def test_unknown_names_are_one_sentence():
+def test_unknown_names_are_one_sentence() -> None:
     model = Lab("single,2").model
     with pytest.raises(PenstockError, match=r"There is no host 'h9': the hosts are h1, h2\."):
         model.outcomes("h9", Match())

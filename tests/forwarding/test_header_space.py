@@ -36,7 +36,7 @@ def headers(cube: Cube) -> set[int]:
 
 @SETTINGS
 @given(cubes, cubes)
-def test_cubes_meet_and_part_as_sets_do(a: Cube, b: Cube):
+def test_cubes_meet_and_part_as_sets_do(a: Cube, b: Cube) -> None:
     both = meet(a, b)
     assert (headers(both) if both is not None else set()) == headers(a) & headers(b)
     assert overlap(a, b) == bool(headers(a) & headers(b))
@@ -48,14 +48,14 @@ def test_cubes_meet_and_part_as_sets_do(a: Cube, b: Cube):
 
 @SETTINGS
 @given(cubes, cubes)
-def test_what_a_write_brings_into_a_cube_is_a_cube(cube: Cube, write: Cube):
+def test_what_a_write_brings_into_a_cube_is_a_cube(cube: Cube, write: Cube) -> None:
     values, written = write
     before = pulled_back(cube, written, values)
     expected = {header for header in ALL if header & ~written | values in headers(cube)}
     assert (headers(before) if before is not None else set()) == expected
 
 
-def test_a_match_is_the_cube_of_the_headers_it_accepts():
+def test_a_match_is_the_cube_of_the_headers_it_accepts() -> None:
     match = Match.of(eth_type=0x0800, ipv4_dst="10.0.0.0/8", tcp_dst=80)
     value, mask = cube_of(match)
     inside = header_of({"eth_type": 0x0800, "ipv4_dst": 0x0A010203, "tcp_dst": 80})
@@ -80,7 +80,7 @@ def packets(draw: st.DrawFn) -> tuple[Kind, int]:
 
 @SETTINGS
 @given(packets())
-def test_a_switch_reads_in_a_frame_the_header_it_was_made_from(packet: tuple[Kind, int]):
+def test_a_switch_reads_in_a_frame_the_header_it_was_made_from(packet: tuple[Kind, int]) -> None:
     kind, header = packet
     seen = read(frame_of(header))
     fields = {name: value for name, value in seen.fields.items() if name not in ("nw_ttl", "mpls_ttl")}
@@ -91,7 +91,7 @@ def test_a_switch_reads_in_a_frame_the_header_it_was_made_from(packet: tuple[Kin
 
 @SETTINGS
 @given(packets())
-def test_no_packet_is_of_two_kinds(packet: tuple[Kind, int]):
+def test_no_packet_is_of_two_kinds(packet: tuple[Kind, int]) -> None:
     _, header = packet
     matching = [
         kind
@@ -102,7 +102,7 @@ def test_no_packet_is_of_two_kinds(packet: tuple[Kind, int]):
     assert len(matching) == 1
 
 
-def test_there_is_no_packet_with_fields_of_two_protocols():
+def test_there_is_no_packet_with_fields_of_two_protocols() -> None:
     impossible = Match.of(arp_op=1, tcp_dst=80)
     assert Search().find(cube_of(impossible), (), usual_header(1, 1)) is None
     possible = Match.of(ipv4_dst="10.0.0.1", tcp_dst=80)
@@ -114,7 +114,7 @@ def test_there_is_no_packet_with_fields_of_two_protocols():
 
 @SETTINGS
 @given(st.lists(cubes, max_size=8), cubes)
-def test_a_search_finds_a_packet_exactly_where_holes_leave_one(holes: list[Cube], cube: Cube):
+def test_a_search_finds_a_packet_exactly_where_holes_leave_one(holes: list[Cube], cube: Cube) -> None:
     exact = cube_of(Match.of(eth_type=0x9000))
     shift = cube_of(Match.of(eth_src=(1, 1)))[1].bit_length() - 1
     wanted = exact[0] | cube[0] << shift, exact[1] | cube[1] << shift

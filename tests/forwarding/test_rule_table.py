@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +17,13 @@ low = st.integers(0, 15)
 fields = st.fixed_dictionaries(
     {}, optional={"eth_src": st.tuples(low, low), "eth_dst": st.tuples(low, low), "vlan_vid": low}
 )
-matches = fields.map(lambda given: Match.of(**given))
+
+
+def match_of(given: dict[str, Any]) -> Match:
+    return Match.of(**given)
+
+
+matches = fields.map(match_of)
 entries = st.builds(FlowEntry, st.integers(0, 3), matches)
 packets = st.fixed_dictionaries({"eth_src": low, "eth_dst": low, "vlan_vid": low})
 
@@ -41,7 +49,7 @@ def tables(drawn: list[FlowEntry], leaving: int) -> tuple[RuleTable, FlowTable]:
 @given(st.lists(entries, max_size=40), st.integers(0, 20), st.lists(packets, min_size=1, max_size=10))
 def test_a_header_meets_the_entry_that_a_switch_finds(
     drawn: list[FlowEntry], leaving: int, headers: list[dict[str, int]]
-):
+) -> None:
     rules, table = tables(drawn, leaving)
     assert len(rules) == len(table)
     for one in headers:
@@ -53,7 +61,7 @@ def test_a_header_meets_the_entry_that_a_switch_finds(
 @given(st.lists(entries, max_size=40), st.integers(0, 20), matches)
 def test_a_cube_meets_every_entry_that_it_shares_a_header_with(
     drawn: list[FlowEntry], leaving: int, asked: Match
-):
+) -> None:
     rules, table = tables(drawn, leaving)
     cube: Cube = cube_of(asked)
     expected = [entry for entry in table if overlap(cube_of(entry.match), cube)]

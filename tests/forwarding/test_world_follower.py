@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flow_lab import Lab, Listener, everything, out
+from tests.forwarding.flow_lab import Lab, Listener, everything, out
 
 from penstock._forwarding.following import Follower
 from penstock._world.assembly import build_network
@@ -24,7 +24,7 @@ def ends(follower: Follower, name: str, match: Match) -> set[tuple[str, str]]:
     return {(one.fate, one.node) for one in follower.model.outcomes(name, match)}
 
 
-def test_the_model_has_a_rule_as_soon_as_the_switch_has_it():
+def test_the_model_has_a_rule_as_soon_as_the_switch_has_it() -> None:
     lab = Lab("single,2")
     lab.world.inject(Endpoint("c0", "s1"), FlowMod(FlowCommand.ADD, TO_H2, (out(2),)))
     assert lab.model.rules("s1", 0) == 0
@@ -32,14 +32,14 @@ def test_the_model_has_a_rule_as_soon_as_the_switch_has_it():
     assert ends(lab.follower, "h1", TO_H2) == {("delivered", "h2")}
 
 
-def test_a_modified_rule_does_something_else():
+def test_a_modified_rule_does_something_else() -> None:
     lab = Lab("single,3")
     lab.rule("s1", TO_H2, out(2))
     lab.tell("s1", FlowMod(FlowCommand.MODIFY, TO_H2, (out(3),)))
     assert ends(lab.follower, "h1", TO_H2) == {("delivered", "h3")}
 
 
-def test_rules_that_time_out_are_gone():
+def test_rules_that_time_out_are_gone() -> None:
     lab = Lab("single,2")
     lab.rule("s1", TO_H2, out(2), hard_timeout=5)
     lab.world.advance(4_000)
@@ -48,7 +48,7 @@ def test_rules_that_time_out_are_gone():
     assert lab.model.rules("s1", 0) == 0
 
 
-def test_deleting_everything_empties_every_table():
+def test_deleting_everything_empties_every_table() -> None:
     lab = Lab("single,2")
     for table in (0, 1, 2):
         lab.rule("s1", TO_H2, out(2), table_id=table)
@@ -56,7 +56,7 @@ def test_deleting_everything_empties_every_table():
     assert [lab.model.rules("s1", table) for table in (0, 1, 2)] == [0, 0, 0]
 
 
-def test_a_moved_host_sends_from_its_new_place_and_is_reached_there():
+def test_a_moved_host_sends_from_its_new_place_and_is_reached_there() -> None:
     builder = TopologyBuilder()
     builder.add_switch("s1", ports=(3,))
     for name in ("h1", "h2"):
@@ -72,7 +72,7 @@ def test_a_moved_host_sends_from_its_new_place_and_is_reached_there():
     assert ends(follower, "h1", Match()) == {("delivered", "h2")}
 
 
-def test_after_going_back_the_model_catches_up():
+def test_after_going_back_the_model_catches_up() -> None:
     lab = Lab("linear,2")
     lab.rule("s1", TO_H2, out(2))
     before = lab.world.snapshot()
@@ -84,7 +84,7 @@ def test_after_going_back_the_model_catches_up():
     assert everything(lab.model) == everything(lab.scratch()) != after
 
 
-def test_an_entry_that_vanishes_without_a_word_is_noticed():
+def test_an_entry_that_vanishes_without_a_word_is_noticed() -> None:
     lab = Lab("single,2")
     for priority in (1, 2):
         lab.rule("s1", TO_H2, out(PortNo.FLOOD), priority=priority)
@@ -101,6 +101,6 @@ def test_an_entry_that_vanishes_without_a_word_is_noticed():
     assert everything(lab.model) == everything(lab.scratch())
 
 
-def test_a_network_of_hosts_alone_has_nothing_to_say():
+def test_a_network_of_hosts_alone_has_nothing_to_say() -> None:
     world = World(build_network(topology("single,2"), controllers=Listener()))
     assert ends(Follower(world), "h1", Match()) == {("missed", "s1")}

@@ -15,7 +15,7 @@ from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.judging import Invariant
 from penstock._scenario.scenario import Scenario
-from penstock._trace.trace import Trace, read_trace
+from penstock._trace.trace import FuzzTrace, read_trace
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn, PortNo
 
@@ -60,10 +60,17 @@ def perform(stage: Harness, *texts: str) -> None:
     asyncio.run(all_of_them())
 
 
-def written(stage: Harness) -> Trace:
+def fuzz_trace(path: Path) -> FuzzTrace:
+    """Read a trace that must be of a fuzzing run."""
+    trace = read_trace(path)
+    assert isinstance(trace, FuzzTrace)
+    return trace
+
+
+def written(stage: Harness) -> FuzzTrace:
     """Return what a stage has recorded so far."""
     stage.recorder.flush()
-    return read_trace(stage.recorder.writer.path)
+    return fuzz_trace(stage.recorder.writer.path)
 
 
 def fuzzing(stage: Harness, seed: int = 1, invariants: Iterable[Invariant] = ()) -> Fuzzing:

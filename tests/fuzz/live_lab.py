@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.required_tools import do_without, find_tool
+
 from penstock._base.ryu_names import source_folders
 from penstock._controllers.tcp import ports
 from penstock._fuzz.building import build_setting
@@ -15,7 +17,6 @@ from penstock._fuzz.recorder import Recorder
 from penstock._scenario.scenario import Scenario, scenario_of
 from penstock._trace.trace import TraceWriter
 from penstock._world.transition import Record
-from required_tools import do_without, find_tool
 
 ROOT = Path(__file__).parents[2]
 FAUCET = ROOT / ".cache" / "faucet-1.10.12" / "bin" / "osken-manager"

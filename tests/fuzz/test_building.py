@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import EXAMPLES, LEARNING, Flooder, scenario
+from tests.fuzz.fuzz_lab import EXAMPLES, LEARNING, Flooder, scenario
 
 from penstock._engine.building import build
 from penstock._fuzz.building import build_setting

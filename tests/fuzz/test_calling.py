@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import LEARNING, scenario
-from live_lab import live_scenario, scripted
+from tests.fuzz.fuzz_lab import LEARNING, fuzz_trace, scenario
+from tests.fuzz.live_lab import live_scenario, scripted
+from tests.tcp_lab import nothing_left
 
 from penstock._controllers.tcp import ports
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import Fuzzing, fuzz
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.listening import SERVICES
-from penstock._trace.trace import read_trace
 from penstock.errors import PenstockError
-from tcp_lab import nothing_left
 
 PATIENCE_S = 20
 
@@ -58,7 +57,7 @@ def test_a_live_run_answers_ovs_ofctl_and_records_what_it_did(ofctl: Path, tmp_p
     with nothing_left():
         report = asyncio.run(fuzz(given, tmp_path / "runs", conduct=conduct))
     assert port not in ports.listeners()
-    trace = read_trace(report.trace)
+    trace = fuzz_trace(report.trace)
     asked = [line.sends[0] for line in trace.lines if line.transition == "inject ofctl1:s1"]
     assert "ofctl1:s1 FlowMod(add priority=7 in_port=1 -> output:2)" in asked
     assert not [line.text for line in trace.inputs if "ofctl" in line.text]

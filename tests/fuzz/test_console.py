@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from fuzz_lab import fuzzing, opened, perform, scenario, written
+from tests.fuzz.fuzz_lab import fuzzing, opened, perform, scenario, written
 
 from penstock._cli.console import HELP, Console
 from penstock._cli.fuzzing import converse

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import scenario
-from live_lab import live_scenario, scripted
-from test_log_errors import KEY_ERROR
+from tests.fuzz.fuzz_lab import scenario
+from tests.fuzz.live_lab import live_scenario, scripted
+from tests.fuzz.test_log_errors import KEY_ERROR
+from tests.tcp_lab import nothing_left
 
 from penstock._controllers.controller import Controller
 from penstock._fuzz.building import build_setting
@@ -20,15 +21,14 @@ from penstock._fuzz.judging import REPEATED
 from penstock._fuzz.live_harness import LINES_PER_S, LiveHarness
 from penstock._fuzz.summary import lasting, summary, summary_lines
 from penstock._minimize.ddmin import minimise
-from penstock._minimize.live_play import SilentLog
-from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.recording import load_script
+from penstock._replay.live import LiveReproducer
+from penstock._replay.live_play import SilentLog
+from penstock._replay.recording import load_script
 from penstock._report.run_story import Choice, tell_run
-from penstock._scenario.fuzz_options import FuzzOptions
+from penstock._scenario.options import FuzzOptions
 from penstock._trace.trace import read_trace
 from penstock._world.component import Event
 from penstock._world.transition import Record, Transition
-from tcp_lab import nothing_left
 
 
 class _Setting:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import Flooder, scenario
+from tests.fuzz.fuzz_lab import Flooder, scenario
 
 from penstock._controllers.controller import Controller
 from penstock._fuzz.fuzzing import Report, fuzz

@@ -10,8 +10,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from fuzz_lab import LEARNING
-from live_lab import ROOT
+from tests.fuzz.fuzz_lab import LEARNING
+from tests.fuzz.live_lab import ROOT
 
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import run_folder, stage_of

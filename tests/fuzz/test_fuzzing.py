@@ -9,14 +9,23 @@ from typing import Any
 
 import pytest
 from bench.fuzz_speed import measure, one_run
-from fuzz_lab import EXAMPLES, Flooder, fuzzing, opened, perform, run, scenario, written
+from tests.fuzz.fuzz_lab import (
+    EXAMPLES,
+    Flooder,
+    fuzz_trace,
+    fuzzing,
+    opened,
+    perform,
+    run,
+    scenario,
+    written,
+)
+from tests.hash_seeds import printed_under_hash_seeds
 
-from hash_seeds import printed_under_hash_seeds
 from penstock._fuzz.fuzzing import with_options
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.judging import Finding
 from penstock._scenario.scenario import Scenario, load_scenario
-from penstock._trace.trace import read_trace
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
 from penstock.openflow.messages import PacketIn
@@ -72,7 +81,7 @@ from hashlib import blake2b
 from pathlib import Path
 import sys
 sys.path.insert(0, {str(APPS)!r})
-from fuzz_lab import LEARNING, EXAMPLES
+from tests.fuzz.fuzz_lab import LEARNING, EXAMPLES
 from penstock._fuzz.fuzzing import fuzz
 from penstock._scenario.scenario import Scenario
 native = {controller == "native"}
@@ -95,7 +104,7 @@ def test_a_run_ends_after_its_events_and_leaves_trace_and_scenario(tmp_path: Pat
     report = run(tmp_path, scenario(name="little", fuzz={"events": 40, "seed": 9}))
     assert report.folder == tmp_path / "little-9"
     assert report.outcome.inputs == 40 and report.outcome.stopped_by == "the number of events"
-    trace = read_trace(report.trace)
+    trace = fuzz_trace(report.trace)
     assert len(trace.inputs) == 40 and trace.details == {"engine": "fuzz", "seed": 9}
     assert len(trace.lines) == report.outcome.internal
     assert sum(report.outcome.by_verb.values()) == 40
@@ -128,7 +137,7 @@ def test_an_early_packet_crashes_an_app_that_assumes_the_switch_is_known(tmp_pat
     report = run(tmp_path, scenario(Fragile(), topology="linear,3", fuzz={"events": 2000, "seed": 1}))
     crashes = [found for found in report.outcome.violations if found.finding.invariant == "ControllerCrash"]
     assert any("KeyError" in found.finding.message for found in crashes)
-    line = next(line for line in read_trace(report.trace).findings if "KeyError" in line.message)
+    line = next(line for line in fuzz_trace(report.trace).findings if "KeyError" in line.message)
     assert line.verdict == "violated" and line.number == crashes[0].step and line.persistent
 
 
@@ -190,6 +199,9 @@ class EveryTenth:
     def check(self, now: int, *, at_rest: bool = False) -> list[Finding]:
         self.looks.append((now, at_rest))
         return [Finding("EveryTenth", "ten more")] if self.records and self.records % 10 == 0 else []
+
+    def remarks(self) -> tuple[str, ...]:
+        return ()
 
 
 def test_invariants_see_every_record_and_are_asked_at_checks_and_every_so_often(tmp_path: Path) -> None:

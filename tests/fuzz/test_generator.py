@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from fuzz_lab import Flooder, opened, perform, scenario
+from tests.fuzz.fuzz_lab import Flooder, opened, perform, scenario
 
 from penstock._fuzz import profiles
 from penstock._fuzz.building import build_setting
@@ -15,7 +15,7 @@ from penstock._fuzz.generator import Generator
 from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import InjectFrame, Input, Wait
 from penstock._fuzz.profiles import KINDS, PROFILES, rates_of
-from penstock._scenario.fuzz_options import FuzzOptions
+from penstock._scenario.options import FuzzOptions
 from penstock.errors import PenstockError
 from penstock.packet import describe
 

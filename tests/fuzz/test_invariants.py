@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import Flooder, fuzzing, opened, perform, scenario
-from live_lab import live_scenario, on_stage, scripted
+from tests.fuzz.fuzz_lab import Flooder, fuzzing, opened, perform, scenario
+from tests.fuzz.live_lab import live_scenario, on_stage, scripted
+from tests.tcp_lab import until
 
 from penstock._controllers.controller import Controller
 from penstock._fuzz import overlaps
@@ -29,7 +30,6 @@ from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PacketIn, PortNo
-from tcp_lab import until
 
 
 class Fixed(Controller):

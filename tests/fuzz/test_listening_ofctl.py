@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from bench.ovs.bridge import Bridge, BridgePlan, BridgePort
 from bench.ovs.instance import OpenVSwitch
-from calling_lab import PATIENCE_S, Caller, greeted
+from tests.fuzz.calling_lab import PATIENCE_S, Caller, greeted
 
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._fuzz.listening import SERVICES, Listening, with_services

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from live_lab import live_scenario, on_stage, scripted
+from tests.fuzz.live_lab import live_scenario, on_stage, scripted
+from tests.tcp_lab import nothing_left
 
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.session import Patience
 from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from tcp_lab import nothing_left
 
 
 async def nothing(stage: LiveHarness, records: list[Record]) -> None:

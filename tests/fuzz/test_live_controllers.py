@@ -4,14 +4,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from live_lab import REAL, live_scenario, on_stage, real, received
+from tests.fuzz.live_lab import REAL, live_scenario, on_stage, real, received
+from tests.tcp_lab import nothing_left
 
 from penstock._fuzz.fuzzing import fuzz
 from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.transition import Record
-from tcp_lab import nothing_left
 
 LINEAR_3 = {1: 2, 2: 3, 3: 2}
 WITH_SPARE_PORTS = {1: 3, 2: 4, 3: 3}

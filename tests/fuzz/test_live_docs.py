@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_lab import ROOT, live_scenario, on_stage, ovs_testcontroller, ryu
+from tests.fuzz.live_lab import ROOT, live_scenario, on_stage, ovs_testcontroller, ryu
 
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.live_harness import LiveHarness

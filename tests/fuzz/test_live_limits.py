@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import run, scenario
-from live_lab import live_scenario, on_stage, scripted
+from tests.disk_lab import file_limit
+from tests.fuzz.fuzz_lab import run, scenario
+from tests.fuzz.live_lab import live_scenario, on_stage, scripted
+from tests.tcp_lab import nothing_left, until
 
-from disk_lab import file_limit
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import fuzz
 from penstock._fuzz.inputs import input_of
@@ -20,7 +21,6 @@ from penstock._trace.trace import ECHO_KEPT
 from penstock._world.component import Endpoint
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
-from tcp_lab import nothing_left, until
 
 ANSWER_S = 5.0
 """How soon an answer is due; long enough for a busy machine to take in all that is said to it."""

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_lab import live_scenario, on_stage, scripted
+from tests.fuzz.live_lab import live_scenario, on_stage, scripted
+from tests.tcp_lab import nothing_left, until
 
 from penstock._controllers.tcp.session import Patience
 from penstock._fuzz.inputs import input_of
@@ -16,7 +17,6 @@ from penstock._fuzz.live_harness import LiveHarness
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
 from penstock.openflow.messages import Role
-from tcp_lab import nothing_left, until
 
 BOTH = ["s1-c0", "s2-c0"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock._fuzz.log_errors import LoggedError, LogReader, plain, statement_of
-from penstock._scenario.fuzz_options import FuzzOptions, checked_pattern
+from penstock._scenario.options import FuzzOptions, checked_pattern
 from penstock.errors import PenstockError
 
 KEY_ERROR = """\

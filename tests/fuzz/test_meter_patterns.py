@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from calling_lab import Caller, greeted
-from live_lab import live_scenario, on_stage, scripted
+from tests.fuzz.calling_lab import Caller, greeted
+from tests.fuzz.live_lab import live_scenario, on_stage, scripted
 
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._fuzz.listening import Listening, open_to_callers, with_services

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_lab import perform, scenario
+from tests.fuzz.fuzz_lab import perform, scenario
 
 from penstock._controllers.controller import Controller
 from penstock._fuzz.building import build_setting

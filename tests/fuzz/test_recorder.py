@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fuzz_lab import opened, perform, scenario, written
+from tests.fuzz.fuzz_lab import fuzz_trace, opened, perform, scenario, written
 
 from penstock._fuzz.harness import Harness
 from penstock._fuzz.judging import Finding
-from penstock._trace.trace import Line, read_trace
+from penstock._trace.trace import Line
 from penstock._world.component import Endpoint
 from penstock.openflow.messages import V13, EchoRequest, FlowCommand, FlowMod
 from penstock.openflow.wire import decode, encode
@@ -80,7 +80,7 @@ def test_lines_are_in_the_file_once_they_are_flushed(stage: Harness) -> None:
     path = stage.recorder.writer.path
     assert not path.read_bytes()
     stage.recorder.flush()
-    assert [line.text for line in read_trace(path).inputs] == ["check"]
+    assert [line.text for line in fuzz_trace(path).inputs] == ["check"]
     stage.recorder.close()
     stage.recorder.close()
 
@@ -90,7 +90,7 @@ def test_a_run_that_was_killed_leaves_a_trace_that_can_be_read(stage: Harness) -
     path = stage.recorder.writer.path
     whole = written(stage)
     path.write_bytes(path.read_bytes()[:-20])
-    trace = read_trace(path)
+    trace = fuzz_trace(path)
     assert trace.cut_short and whole.cut_short, "neither has come to its end"
     assert trace.lines == whole.lines and trace.inputs == whole.inputs[:-1]
 

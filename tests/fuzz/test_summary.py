@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from fuzz_lab import scenario
+from tests.fuzz.fuzz_lab import scenario
 
 from penstock._fuzz.fuzzing import Found, Outcome, Report
 from penstock._fuzz.judging import HEALED, REPEATED, Finding
@@ -27,7 +28,7 @@ def found(
     verdict: str = "violated",
     inputs: int = 7,
     name: str = "Loops",
-    **more: int,
+    **more: Any,
 ) -> Found:
     return Found(Finding(name, message, persistent, verdict, **more), step=40, at=1250, inputs=inputs)
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from fuzz_lab import opened, perform, scenario, written
+from tests.fuzz.fuzz_lab import opened, perform, scenario, written
 
 from penstock._controllers.controller import Controller
 from penstock._fuzz.harness import Harness

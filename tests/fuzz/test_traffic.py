@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ H1, H2 = Station("h1", 1, 0x0A000001, 0), Station("h2", 2, 0x0A000002, 0)
 STATIONS = {"h1": H1, "h2": H2}
 
 
-def talker(**options: bool) -> FuzzHost:
+def talker(**options: Any) -> FuzzHost:
     directory = {s.name: Address(s.name, s.mac, s.ip) for s in STATIONS.values()}
     return FuzzHost(name="h1", mac=H1.mac, ip=H1.ip, directory=directory, **options)
 
@@ -59,7 +60,7 @@ def test_frames_have_names_only_where_somebody_follows_them() -> None:
 
 
 def test_a_datagram_to_the_echo_service_comes_back_and_its_answer_does_not() -> None:
-    addresses = {"eth_src": 2, "eth_dst": 1, "ip_src": H2.ip, "ip_dst": H1.ip}
+    addresses: dict[str, Any] = {"eth_src": 2, "eth_dst": 1, "ip_src": H2.ip, "ip_dst": H1.ip}
     host = talker()
     asked = udp_datagram(**addresses, udp_src=1025, udp_dst=7, payload=b"1")
     [back] = sent(host.receive(host.initial(), 0, Frame(asked.to_bytes())).sends)
@@ -69,7 +70,7 @@ def test_a_datagram_to_the_echo_service_comes_back_and_its_answer_does_not() -> 
 
 
 def test_a_connection_is_opened_acknowledged_and_closed() -> None:
-    addresses = {"eth_src": 2, "eth_dst": 1, "ip_src": H2.ip, "ip_dst": H1.ip}
+    addresses: dict[str, Any] = {"eth_src": 2, "eth_dst": 1, "ip_src": H2.ip, "ip_dst": H1.ip}
     host = talker()
 
     def answer(flags: TcpFlags, *, dst: int = 80, seq: int = 10, payload: bytes = b"") -> TCP | None:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fuzz_lab import Flooder, opened, perform, scenario, written
+from tests.fuzz.fuzz_lab import Flooder, opened, perform, scenario, written
 
 from penstock._fuzz.harness import Harness, View
 from penstock._world.component import Endpoint

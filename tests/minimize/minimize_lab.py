@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from tests.required_tools import do_without
+
 from penstock._base.ryu_names import source_folders
 from penstock._base.tables import Table
 from penstock._check.check import walk
@@ -16,7 +18,6 @@ from penstock._fuzz.fuzzing import Fuzzing, fuzz
 from penstock._fuzz.inputs import input_of
 from penstock._fuzz.invariants import invariants_of
 from penstock._scenario.scenario import Scenario, load_scenario
-from required_tools import do_without
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEARNING = {"native": "controllers/learning_switch.py:LearningSwitch"}

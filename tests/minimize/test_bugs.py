@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from penstock._cli.main import commands
-from penstock._minimize.bugs import bugs_of, minimised_in, others_like, read
+from penstock._minimize.writing import bugs_of, minimised_in, others_like, read
 from penstock.errors import PenstockError
 
 GOOD = {

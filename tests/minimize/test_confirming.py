@@ -4,16 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from minimize_lab import LIVE_INPUTS, moving_hosts, performed_live
+from tests.minimize.minimize_lab import LIVE_INPUTS, moving_hosts, performed_live
 
-from penstock._minimize.confirming import confirmed, confirming_tries, is_confirmed
-from penstock._minimize.ddmin import Minimal, conditions
-from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.ddmin import Minimal, conditions, confirmed, confirming_tries, is_confirmed
 from penstock._minimize.progress import Progress
-from penstock._minimize.recording import RecordedInput, Recording, load_script
-from penstock._minimize.timings import Waiting
-from penstock._minimize.virtual_replay import VirtualReproducer
-from penstock._minimize.worker import Origin
+from penstock._replay.in_process import VirtualReproducer
+from penstock._replay.live import LiveReproducer
+from penstock._replay.live_play import Waiting
+from penstock._replay.recording import RecordedInput, Recording, load_script
+from penstock._replay.replaying import Origin
 
 
 def result(script: Recording, inputs: tuple[RecordedInput, ...], tries: int = 1) -> Minimal:

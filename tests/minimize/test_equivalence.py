@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock._minimize.equivalence import mask_values_of, masked, masked_log
+from penstock._replay.recording import mask_values_of, masked, masked_log
 
 
 @pytest.mark.parametrize(

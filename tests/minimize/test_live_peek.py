@@ -4,14 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
+from tests.minimize.minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
 
 from penstock._minimize.ddmin import minimise
-from penstock._minimize.live_peek import LivePeekingReproducer
-from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.recording import RecordedInput, Recording, load_script
-from penstock._minimize.reproducers import reproducer_of
-from penstock._minimize.timings import USUAL, Waiting
+from penstock._replay.live import LivePeekingReproducer, LiveReproducer
+from penstock._replay.live_play import USUAL, Waiting
+from penstock._replay.recording import RecordedInput, Recording, load_script
+from penstock._replay.replaying import reproducer_of
 
 PEEKING = Waiting(peek=True)
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
+from tests.minimize.minimize_lab import LIVE_INPUTS, app_in_a_process, performed, performed_live
+from tests.required_tools import find_tool
 
 from penstock._controllers.tcp.faketime import MOMENT
 from penstock._minimize.ddmin import minimise
-from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.recording import load_script
-from penstock._minimize.timings import TimeScale, Waiting
-from penstock._replay import replay
-from required_tools import find_tool
+from penstock._replay.live import LiveReproducer
+from penstock._replay.live_play import TimeScale, Waiting
+from penstock._replay.recording import load_script
+from penstock._replay.replaying import replay
 
 
 @pytest.fixture(scope="module")

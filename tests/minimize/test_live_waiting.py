@@ -10,10 +10,8 @@ import pytest
 from penstock._controllers.tcp import ports
 from penstock._controllers.tcp.process import ControllerProcess, Program
 from penstock._fuzz.inputs import Wait
-from penstock._minimize.barriers import Barriers
-from penstock._minimize.equivalence import masked_log
-from penstock._minimize.recording import LOG, Event, RecordedInput, Recording
-from penstock._minimize.timings import HOPELESS, LearnedTimings, Seen, TimeScale, Waiting, timers
+from penstock._replay.live_play import HOPELESS, Barriers, LearnedTimings, Seen, TimeScale, Waiting, timers
+from penstock._replay.recording import LOG, Event, RecordedInput, Recording, masked_log
 from penstock._scenario.scenario import Scenario
 
 LIMIT_S = 30

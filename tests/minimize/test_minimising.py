@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from minimize_lab import fuzzed, long_walk, moving_hosts
+from tests.minimize.minimize_lab import fuzzed, long_walk, moving_hosts
 
-from penstock._minimize.check_replay import CheckReproducer
 from penstock._minimize.ddmin import Minimal, NotReproducedError, minimise
-from penstock._minimize.identity import bug_of
-from penstock._minimize.recording import RecordedInput, Violation, load_script
-from penstock._minimize.reproducers import reproducer_of
-from penstock._minimize.reproducing import Attempt, Reproducer
-from penstock._minimize.virtual_replay import VirtualReproducer
-from penstock._replay import replay
+from penstock._minimize.writing import bug_of
+from penstock._replay.guided import Attempt, Reproducer
+from penstock._replay.in_process import CheckReproducer, VirtualReproducer
+from penstock._replay.recording import RecordedInput, Violation, load_script
+from penstock._replay.replaying import replay, reproducer_of
 from penstock.errors import PenstockError
 
 
@@ -110,7 +108,7 @@ def test_two_runs_with_one_bug_end_in_the_same_sequence(tmp_path: Path) -> None:
 
 def test_names_do_not_tell_bugs_apart_but_inputs_do(tmp_path: Path) -> None:
     from penstock._fuzz.inputs import input_of
-    from penstock._minimize.recording import RecordedInput
+    from penstock._replay.recording import RecordedInput
 
     script = load_script(moving_hosts(tmp_path))
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from minimize_lab import app_in_a_process, fuzzed, moving_hosts, performed
+from tests.minimize.minimize_lab import app_in_a_process, fuzzed, moving_hosts, performed
 
 from penstock._api import replay
 from penstock._cli.main import commands
-from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.recording import load_script
-from penstock._minimize.timings import Waiting
+from penstock._replay.live import LiveReproducer
+from penstock._replay.live_play import Waiting
+from penstock._replay.recording import load_script
 
 
 def penstock(*words: str) -> tuple[int, str]:

@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from minimize_lab import EXAMPLES, long_walk, moving_hosts, performed
+from tests.minimize.minimize_lab import EXAMPLES, long_walk, moving_hosts, performed
 
 from penstock._cli.main import commands
 from penstock._controllers.tcp import ports
 from penstock._minimize.ddmin import Minimal, minimise
 from penstock._minimize.parallel import Work, minimise_in_parallel
 from penstock._minimize.progress import FILE
-from penstock._minimize.reproducers import reproducer_of
-from penstock._minimize.worker import Answer, Origin, Task, play
-from penstock._minimize.worker_pool import DaskCrew, LocalCrew, refuse_fixed_ports
+from penstock._minimize.workers import Answer, DaskCrew, LocalCrew, Task, play, refuse_fixed_ports
+from penstock._replay.replaying import Origin, reproducer_of
 from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
 
@@ -283,7 +282,7 @@ def test_workers_and_a_cluster_exclude_each_other(walk: Origin, tmp_path: Path) 
 
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("penstock._minimize.worker_pool._CONNECTING_S", 0.2)
+    monkeypatch.setattr("penstock._minimize.workers._CONNECTING_S", 0.2)
     address = f"tcp://127.0.0.1:{ports.free_port()}"
     with pytest.raises(PenstockError, match=f"No Dask scheduler answers at {address}"):
         DaskCrew(address)

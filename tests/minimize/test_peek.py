@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
-from minimize_lab import moving_hosts
+from tests.minimize.minimize_lab import moving_hosts
 
-from penstock._minimize.peek import PeekingReproducer
-from penstock._minimize.recording import load_script
-from penstock._minimize.virtual_replay import ReplayStage, SilentRecorder, VirtualReproducer, drive
+from penstock._replay.in_process import (
+    PeekingReproducer,
+    ReplayStage,
+    SilentRecorder,
+    VirtualReproducer,
+    drive,
+)
+from penstock._replay.recording import load_script
 
 
 def test_what_will_not_come_is_not_expected(tmp_path: Path) -> None:

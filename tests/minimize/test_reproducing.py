@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock._minimize.reproducing import chance_of_missing, least_chance, tries_needed
+from penstock._minimize.ddmin import chance_of_missing, tries_needed
 
 
 def test_as_in_the_paper_twenty_replays_miss_a_bug_of_one_in_five_once_in_a_hundred() -> None:
@@ -18,10 +18,3 @@ def test_as_many_tries_as_needed_and_no_more(chance: float, confidence: float) -
 
 def test_what_always_shows_is_tried_once() -> None:
     assert tries_needed(1.0, 0.999) == 1
-
-
-@pytest.mark.parametrize(
-    ("hits", "tries", "least"), [(0, 10, 0.0), (10, 10, 0.741), (5, 10, 0.222), (1, 1, 0.05)]
-)
-def test_the_chance_is_at_least_what_clopper_and_pearson_say(hits: int, tries: int, least: float) -> None:
-    assert least_chance(hits, tries) == pytest.approx(least, abs=0.001)

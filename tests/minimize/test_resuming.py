@@ -13,18 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from minimize_lab import long_walk, moving_hosts
+from tests.minimize.minimize_lab import long_walk, moving_hosts
 
 from penstock._base.files import UnwritableError, append
 from penstock._fuzz.building import build_setting
-from penstock._minimize.check_replay import CheckReproducer
-from penstock._minimize.ddmin import NotReproducedError, minimise
-from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.ddmin import NotReproducedError, minimise, shortest
 from penstock._minimize.progress import FILE, Progress
-from penstock._minimize.recording import RecordedInput, load_script
-from penstock._minimize.reproducing import Attempt
-from penstock._minimize.shortest import shortest
 from penstock._minimize.writing import write_minimal
+from penstock._replay.guided import Attempt
+from penstock._replay.in_process import CheckReproducer
+from penstock._replay.live import LiveReproducer
+from penstock._replay.recording import RecordedInput, load_script
 from penstock._trace.consent import consent_to
 from penstock.errors import PenstockError
 
@@ -216,9 +215,11 @@ def test_nor_is_it_for_a_proof(trace: Path, tmp_path: Path, monkeypatch: pytest.
 
 def test_answers_about_another_controller_are_not_used(tmp_path: Path) -> None:
     """The trace is the same, and the program that it names was mended."""
-    header = {"format": "penstock-trace", "version": 1, "folder": ".", "engine": "fuzz"}
+    header = {"format": "penstock-trace", "version": 2, "folder": ".", "engine": "fuzz"}
     scenario = {"controller": {"native": "app.py:App"}, "topology": "linear,2"}
-    (tmp_path / "trace.jsonl").write_text(json.dumps({**header, "scenario": scenario}) + "\n")
+    (tmp_path / "trace.jsonl").write_text(
+        json.dumps({**header, "scenario": scenario}) + "\n" + '{"end": 1}\n'
+    )
     (tmp_path / "app.py").write_text("broken")
     consent = consent_to(tmp_path / "trace.jsonl", trust=True)
     broken = load_script(tmp_path, consent).digest()

@@ -4,17 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
-from minimize_lab import fuzzed, long_walk, moving_hosts
+from tests.fuzz.fuzz_lab import fuzz_trace
+from tests.minimize.minimize_lab import fuzzed, long_walk, moving_hosts
 
-from penstock._minimize.recording import LOOK, Violation, about, load_script
+from penstock._replay.recording import LOOK, Violation, load_script
 from penstock._trace.consent import consent_to
-from penstock._trace.trace import read_trace
+from penstock._trace.trace import recorded_for
 from penstock.errors import PenstockError
 
 
 def test_all_steps_of_a_run_are_inputs_their_doing_or_expected(tmp_path: Path) -> None:
     folder = fuzzed(tmp_path, events=60)
-    trace, script = read_trace(folder / "trace.jsonl"), load_script(folder)
+    trace, script = fuzz_trace(folder / "trace.jsonl"), load_script(folder)
     assert [str(cue) for cue in script.inputs] == [line.text for line in trace.inputs]
     assert script.internal() + sum(map(len, script.doings.values())) == len(trace.lines)
     assert {event.transition.split()[0] for events in script.expected for event in events} >= {
@@ -71,13 +72,13 @@ def test_a_violation_that_is_not_there_cannot_be_chosen(tmp_path: Path) -> None:
 
 def test_a_trace_that_was_recorded_for_an_invariant_is_about_that(tmp_path: Path) -> None:
     """A minimal run may break others on the way, and its test is to be about the one in question."""
-    header = {"format": "penstock-trace", "version": 1, "folder": ".", "engine": "fuzz"}
+    header = {"format": "penstock-trace", "version": 2, "folder": ".", "engine": "fuzz"}
     scenario = {"controller": {"native": "app.py:App"}, "topology": "linear,2"}
     broken = [
         {"step": number, "violated": name, "message": "no", "at": 0, "persistent": True}
         for number, name in enumerate(("ControllerCrash", "NoBlackHoles"), 1)
     ]
-    lines = ({**header, "scenario": scenario, **about(Violation("NoBlackHoles", "no"))}, *broken)
+    lines = ({**header, "scenario": scenario, **recorded_for("NoBlackHoles")}, *broken, {"end": 3})
     (tmp_path / "trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     consent = consent_to(tmp_path / "trace.jsonl", trust=True)
     meant = load_script(tmp_path, consent).violation

@@ -4,14 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from minimize_lab import long_walk, moving_hosts
+from tests.minimize.minimize_lab import long_walk, moving_hosts
 
-from penstock._minimize.check_replay import CheckReproducer
-from penstock._minimize.ddmin import Minimal, minimise
-from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.recording import load_script
-from penstock._minimize.shortest import shortest
-from penstock._minimize.virtual_replay import VirtualReproducer
+from penstock._minimize.ddmin import Minimal, minimise, shortest
+from penstock._replay.in_process import CheckReproducer, VirtualReproducer
+from penstock._replay.live import LiveReproducer
+from penstock._replay.recording import load_script
 from penstock.errors import PenstockError
 
 

@@ -1,8 +1,8 @@
 """Inputs that belong together are left out together; what is left makes sense without the others."""
 
 from penstock._fuzz.inputs import endpoint_of, input_of
-from penstock._minimize.atomic_events import cues_of, rewritten, singles, units_of
-from penstock._minimize.recording import Action, RecordedInput
+from penstock._minimize.delta import cues_of, singles, units_of
+from penstock._replay.recording import Action, RecordedInput, rewritten
 
 HOMES = {"h1": endpoint_of("s1:1"), "h2": endpoint_of("s2:1")}
 

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from minimize_lab import LEARNING, RYU, fuzzed, moving_hosts
+from tests.minimize.minimize_lab import LEARNING, RYU, fuzzed, moving_hosts
 
 from penstock._fuzz.inputs import input_of
-from penstock._minimize.recording import RecordedInput, Recording, load_script
-from penstock._minimize.virtual_replay import VirtualReproducer
-from penstock._replay import replay
+from penstock._replay.in_process import VirtualReproducer
+from penstock._replay.recording import RecordedInput, Recording, load_script
+from penstock._replay.replaying import replay
 from penstock.errors import PenstockError
 
 

@@ -67,13 +67,14 @@ def vlans10(draw: DrawFn) -> dict[str, Any]:
     shape = draw(st.sampled_from(["none", "untagged", "id", "id and priority", "priority"]))
     vid = 0x1000 | draw(st.integers(0, 0xFFF))
     pcp = draw(st.integers(0, 7))
-    return {
+    shapes: dict[str, dict[str, Any]] = {
         "none": {},
         "untagged": {"vlan_vid": 0},
         "id": {"vlan_vid": vid},
         "id and priority": {"vlan_vid": vid, "vlan_pcp": pcp},
         "priority": {"vlan_vid": (0x1000, 0x1000), "vlan_pcp": pcp},
-    }[shape]
+    }
+    return shapes[shape]
 
 
 def some(**fields: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:

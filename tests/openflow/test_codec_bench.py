@@ -14,7 +14,7 @@ from bench.codec_samples import LONGEST, SAMPLES
 from bench import codec, codec_fuzz
 from penstock.openflow import messages, stats
 from penstock.openflow.messages import V13, OpenFlowMessage
-from penstock.openflow.wire import encode
+from penstock.openflow.wire import Framer, encode
 
 
 def every_kind() -> Iterator[str]:
@@ -68,7 +68,7 @@ def test_a_slow_answer_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_framer_that_loses_a_message_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [encode(message, V13) for message in SAMPLES[V13][:4]]
-    monkeypatch.setattr(codec_fuzz.Framer, "feed", lambda self, data: [])
+    monkeypatch.setattr(Framer, "feed", lambda self, data: [])
     tally = codec_fuzz.Tally()
     codec_fuzz.judge_stream(Random(1), whole, tally)
     assert tally.wrong == ["a framer changed a sound stream"]

@@ -7,7 +7,7 @@ from struct import pack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import matches10
+from tests.openflow.message_strategies import matches10
 
 from penstock.openflow.match import ANYTHING, Match, Term
 from penstock.openflow.messages import V10, FlowMod, FlowRemoved

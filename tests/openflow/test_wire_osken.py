@@ -13,14 +13,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from golden_messages import FRAME, GOLDEN, MAC, XID
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import INSTRUCTIONS, few, matches13, u8, u16, u32, u64
 from os_ken.ofproto import ofproto_parser
 from os_ken.ofproto import ofproto_v1_0_parser as p10
 from os_ken.ofproto import ofproto_v1_3_parser as p13
 from os_ken.ofproto.ofproto_protocol import ProtocolDesc
+from tests.openflow.golden_messages import FRAME, GOLDEN, MAC, XID
+from tests.openflow.message_strategies import INSTRUCTIONS, few, matches13, u8, u16, u32, u64
 
 from penstock.addresses import mac_text
 from penstock.openflow import actions as act

@@ -12,10 +12,8 @@ from enum import EnumType
 from typing import Any
 
 import pytest
-from golden_messages import FRAME, GOLDEN, MAC, XID
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import REPLIES, REQUESTS
 from pyof.utils import unpack
 from pyof.v0x01.asynchronous import error_msg as errors10
 from pyof.v0x01.asynchronous.packet_in import PacketIn as PacketIn10
@@ -33,6 +31,8 @@ from pyof.v0x04.common.flow_match import OxmOfbMatchField as Field
 from pyof.v0x04.common.flow_match import OxmTLV
 from pyof.v0x04.controller2switch.flow_mod import FlowMod as FlowMod13
 from pyof.v0x04.controller2switch.packet_out import PacketOut as PacketOut13
+from tests.openflow.golden_messages import FRAME, GOLDEN, MAC, XID
+from tests.openflow.message_strategies import REPLIES, REQUESTS
 
 from penstock.addresses import mac_text
 from penstock.openflow import stats

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from struct import pack
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import MESSAGES
+from tests.openflow.message_strategies import MESSAGES
 
 from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.messages import V10, V13, Hello, OpenFlowMessage, PacketIn
@@ -270,7 +271,7 @@ def test_a_switch_minds_the_length_of_what_only_switches_send() -> None:
 
 anything = st.one_of(
     *(
-        strategy.map(lambda m, v=version: encode(m, v))
+        strategy.map(partial(encode, version=version))
         for version in MESSAGES
         for strategy in MESSAGES[version].values()
     )

@@ -8,7 +8,15 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_strategies import ACTIONS10, ACTIONS13, INSTRUCTIONS, MESSAGES, REPLIES, REQUESTS, hellos
+from tests.openflow.message_strategies import (
+    ACTIONS10,
+    ACTIONS13,
+    INSTRUCTIONS,
+    MESSAGES,
+    REPLIES,
+    REQUESTS,
+    hellos,
+)
 
 from penstock.openflow import actions, messages, stats
 from penstock.openflow.messages import V10, V13, Hello, OpenFlowMessage

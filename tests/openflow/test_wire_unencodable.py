@@ -6,6 +6,7 @@ import pytest
 
 from penstock.errors import PenstockError
 from penstock.openflow.actions import (
+    Action,
     ApplyActions,
     Enqueue,
     ExperimenterAction,
@@ -38,7 +39,7 @@ from penstock.openflow.stats import FlowRequest, GroupDescRequest, StatsRequest
 from penstock.openflow.wire import encode
 
 
-def add(match: Match = ANYTHING, *actions: object) -> FlowMod:
+def add(match: Match = ANYTHING, *actions: Action) -> FlowMod:
     return FlowMod(FlowCommand.ADD, match, (ApplyActions(actions),) if actions else ())
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from wheel_lab import build_wheel
+from tests.packaging.wheel_lab import build_wheel
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from python_versions import Python, pythons
+from tests.packaging.python_versions import Python, pythons
+from tests.packaging.wheel_lab import ROOT, Installed
 from tools.follow_page import Following, blocks_of
-from wheel_lab import ROOT, Installed
 
 TUTORIAL = blocks_of(ROOT / "docs" / "tutorial.md")
 (APP,) = (block.text for block in TUTORIAL if block.said.get("file") == "my_switch.py")

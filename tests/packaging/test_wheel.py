@@ -10,7 +10,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 
 import pytest
-from wheel_lab import ROOT, clean_environment, copy_sources, pip
+from tests.packaging.wheel_lab import ROOT, clean_environment, copy_sources, pip
 
 SOURCES = ROOT / "src" / "penstock"
 BUILD_SDIST = "from setuptools.build_meta import build_sdist; import sys; print(build_sdist(sys.argv[1]))"
@@ -58,7 +58,8 @@ def test_the_source_archive_has_what_the_wheel_has(tmp_path: Path, names: set[st
     build = [sys.executable, "-c", BUILD_SDIST, str(tmp_path)]
     environment = clean_environment() | {"PYTHONPATH": str(tmp_path / "backend")}
     subprocess.run(build, cwd=sources, env=environment, check=True, capture_output=True)
-    with tarfile.open(*tmp_path.glob("*.tar.gz")) as archive:
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
         members = {name.partition("/")[2].removeprefix("src/") for name in archive.getnames()}
     assert {name for name in names if name.startswith("penstock/")} <= members
     assert {"LICENSE", "README.md", "pyproject.toml"} <= members

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from packaging_lock import locked
-from python_versions import Python
-
-from required_tools import do_without
+from tests.packaging.packaging_lock import locked
+from tests.packaging.python_versions import Python
+from tests.required_tools import do_without
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("src", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
@@ -81,7 +80,7 @@ class Installed:
             "TERM": "dumb",
         }
         begun = time.perf_counter()
-        make = [python.place, "-m", "venv", folder / "env"]
+        make: list[str | Path] = [python.place, "-m", "venv", folder / "env"]
         subprocess.run(make, env=clean_environment(), check=True, timeout=LONGEST_S)
         # What is never imported need not be compiled.
         pip(self.bin / "python", "install", "--quiet", "--no-compile", str(wheel), "pytest")

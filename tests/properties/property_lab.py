@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from penstock._base.loading import load_object
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
 from penstock._explore.breadth_first import breadth_first
@@ -22,17 +20,11 @@ from penstock._world.network import GlobalState, Network
 from penstock._world.switch import SwitchOptions
 from penstock._world.topology import Topology, topology
 from penstock._world.topology.builder import TopologyBuilder
+from penstock._world.transition import Record
 from penstock._world.world import World
 from penstock.openflow.messages import V13
 
 MOST_STATES = 400_000
-
-EXAMPLES = Path(__file__).parents[2] / "examples" / "controllers"
-
-
-def example(text: str) -> Any:
-    """Return one of the example controllers, given as `hub.py:Hub`."""
-    return load_object(text, EXAMPLES, "controller")()
 
 
 def lab(
@@ -74,6 +66,15 @@ def ready(network: Network) -> GlobalState:
     while (transition := of_network(world.enabled())) is not None:
         world.take(transition)
     return world.snapshot()
+
+
+def watch_steps(world: World, watch: Watch) -> None:
+    """Have a watch told of every step of a world."""
+
+    def tell(record: Record) -> None:
+        watch.observe(record, {})
+
+    world.observe(tell)
 
 
 @dataclass

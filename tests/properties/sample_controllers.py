@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from property_lab import example
+from examples.controllers.hub import Hub as Hub
+from examples.controllers.learning_switch import LearningSwitch as LearningSwitch
 
 from penstock._controllers.controller import FLOOD, Controller
 from penstock.addresses import ipv4, mac
@@ -24,9 +25,6 @@ from penstock.openflow.messages import (
 )
 from penstock.openflow.stats import PortStatsRequest, StatsReply, StatsRequest
 from penstock.packet import ARP, TCP, Ethernet, IPv4, TcpFlags, arp_reply, parse
-
-Hub: Any = type(example("hub.py:Hub"))
-LearningSwitch: Any = type(example("learning_switch.py:LearningSwitch"))
 
 CUT_AT = 128
 """Packets sent up with at most so many bytes are kept in a buffer, where the switch has one."""

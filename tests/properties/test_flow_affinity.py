@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from property_lab import lab, search
-from sample_controllers import Balancer, HastyBalancer
+from tests.properties.property_lab import lab, search
+from tests.properties.sample_controllers import Balancer, HastyBalancer
 
 from penstock._controllers.static import StaticController
 from penstock._properties.affinity import FlowAffinity
@@ -23,7 +25,7 @@ def affinity() -> FlowAffinity:
     return FlowAffinity(replicas=["h2", "h3"])
 
 
-def test_bug_9_a_repeated_syn_goes_to_another_replica():
+def test_bug_9_a_repeated_syn_goes_to_another_replica() -> None:
     result = search(lab("single,4", HastyBalancer(), web()), affinity())
     assert result.broken["FlowAffinity"] == (
         "h1#2 (TCP SYN 10.0.0.1:40000 > 10.0.0.3:80) reached h3, but earlier packets of that connection "
@@ -32,13 +34,13 @@ def test_bug_9_a_repeated_syn_goes_to_another_replica():
     assert "h1 retransmit SYN" in result.stories["FlowAffinity"]
 
 
-def test_a_balancer_that_remembers_connections_is_fine():
+def test_a_balancer_that_remembers_connections_is_fine() -> None:
     result = search(lab("single,4", Balancer(), web(segments=1)), affinity())
     assert result.outcome.result == "exhausted"
     assert result.exercised["FlowAffinity"] > 5
 
 
-def test_two_clients_may_have_the_same_port():
+def test_two_clients_may_have_the_same_port() -> None:
     clients = {name: host("tcp-client", to="h3", segments=0, static_arp=True) for name in ("h1", "h2")}
     result = search(
         lab("single,3", StaticController(topology("single,3")), {**clients, "h3": host("tcp-server")}),
@@ -49,7 +51,7 @@ def test_two_clients_may_have_the_same_port():
     assert result.exercised["FlowAffinity"] > 5
 
 
-def test_without_connections_it_says_that_it_was_never_put_to_the_test():
+def test_without_connections_it_says_that_it_was_never_put_to_the_test() -> None:
     result = search(lab("single,4", Balancer(), {"h1": host("client", to="h2", count=2)}), affinity())
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
@@ -58,7 +60,7 @@ def test_without_connections_it_says_that_it_was_never_put_to_the_test():
     )
 
 
-def test_the_first_packet_of_a_connection_does_not_put_it_to_the_test():
+def test_the_first_packet_of_a_connection_does_not_put_it_to_the_test() -> None:
     class Mute(Balancer):
         CLIENT_PORT = 4
 
@@ -68,12 +70,12 @@ def test_the_first_packet_of_a_connection_does_not_put_it_to_the_test():
 
 
 @pytest.mark.parametrize("replicas", ["h2", ["h2"], ["h2", "h2"]])
-def test_it_needs_two_replicas(replicas):
+def test_it_needs_two_replicas(replicas: Any) -> None:
     with pytest.raises(PenstockError, match="give replicas two hosts or more"):
         FlowAffinity(replicas=replicas)
 
 
-def test_replicas_must_be_hosts():
+def test_replicas_must_be_hosts() -> None:
     with pytest.raises(
         PenstockError, match="names the replica 's1', which is no host here: the hosts are h1"
     ):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
-from property_lab import ROOM, lab, search
-from sample_controllers import ArpProxy, Forgetful, Hoarder, Hub, LearningSwitch
+from tests.properties.property_lab import ROOM, lab, search
+from tests.properties.sample_controllers import ArpProxy, Forgetful, Hoarder, Hub, LearningSwitch
 
 from penstock._controllers.controller import Controller
 from penstock._properties.black_holes import NoBlackHoles
 from penstock._world.faults import Faults
-from penstock._world.hosts import Host, Turn, host
+from penstock._world.hosts import Host, HostMaker, Turn, host
 from penstock.addresses import mac
 from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
@@ -61,7 +63,7 @@ class WrongWay(Hub):
 
 
 class TestAPacketIsLost:
-    def test_when_no_rule_takes_it(self):
+    def test_when_no_rule_takes_it(self) -> None:
         result = search(lab("single,2", Controller(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"] == (
             "h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) from h1 never reached h2: "
@@ -70,33 +72,33 @@ class TestAPacketIsLost:
         )
         assert result.stories["NoBlackHoles"] == ["h1 send to h2", "deliver h1:0"]
 
-    def test_when_a_rule_sends_it_nowhere(self):
+    def test_when_a_rule_sends_it_nowhere(self) -> None:
         result = search(lab("single,2", Nowhere(), PAIR), NoBlackHoles())
         assert (
             "because there is no port 9 (it met the rule priority=1 in_port=1"
             in result.broken["NoBlackHoles"]
         )
 
-    def test_when_the_controller_has_it_sent_the_wrong_way(self):
+    def test_when_the_controller_has_it_sent_the_wrong_way(self) -> None:
         result = search(lab("single,2", WrongWay(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"].endswith("never reached h2: it ended at h1, who ignored it.")
 
-    def test_when_the_controller_has_it_sent_where_nobody_is(self):
+    def test_when_the_controller_has_it_sent_where_nobody_is(self) -> None:
         class IntoTheVoid(Hub):
-            def packet_in(self, switch, message):
+            def packet_in(self, switch: str, message: PacketIn) -> None:
                 self.packet_out(switch, message, (Output(3),))
 
         result = search(lab(ROOM, IntoTheVoid(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"].endswith("s1 sent it out of port 3, where nobody is.")
         assert result.stories["NoBlackHoles"][-1] == "deliver c0:s1"
 
-    def test_when_the_controller_keeps_it_for_good(self):
+    def test_when_the_controller_keeps_it_for_good(self) -> None:
         result = search(lab("single,2", Swallow(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"].endswith(
             "never reached h2: the controller has not sent it on, and nothing more happens."
         )
 
-    def test_bug_10_when_it_stays_in_the_buffer(self):
+    def test_bug_10_when_it_stays_in_the_buffer(self) -> None:
         hosts = {"h1": host("client", to="h2"), "h2": host("server")}
         result = search(lab("single,2", Forgetful(), hosts, buffers=4), NoBlackHoles())
         assert result.broken["NoBlackHoles"] == (
@@ -104,7 +106,7 @@ class TestAPacketIsLost:
             "it lies in buffer 0 of s1, for the controller to release, and nothing more happens."
         )
 
-    def test_when_it_is_an_arp_question_too(self):
+    def test_when_it_is_an_arp_question_too(self) -> None:
         result = search(lab("single,2", Controller(), PING), NoBlackHoles())
         assert result.broken["NoBlackHoles"].startswith(
             "h1#1 (ARP who has 10.0.0.2 tell 10.0.0.1) from h1 never reached h2: "
@@ -115,36 +117,39 @@ class TestAPacketIsNotLost:
     @pytest.mark.parametrize("program", [Hub, LearningSwitch])
     @pytest.mark.parametrize("hosts", [PAIR, PING], ids=["pair", "ping"])
     @pytest.mark.parametrize("shape", ["single,3", "linear,2"])
-    def test_as_long_as_it_arrives_once(self, shape, hosts, program):
+    def test_as_long_as_it_arrives_once(
+        self, shape: str, hosts: Mapping[str, HostMaker], program: type[Controller]
+    ) -> None:
         result = search(lab(shape, program(), hosts), NoBlackHoles())
         assert result.outcome.result == "exhausted"
         assert result.exercised["NoBlackHoles"] >= 4
 
-    def test_while_the_controller_may_still_send_it_on(self):
+    def test_while_the_controller_may_still_send_it_on(self) -> None:
         packets = {"h1": host("client", to="h2", count=3)}
         result = search(lab("single,2", Hoarder(), packets), NoBlackHoles())
         # Only the last one is never sent on, and that is said only when nothing more can happen.
         assert result.broken["NoBlackHoles"].startswith("h1#3 ")
         assert search(lab("single,2", Hoarder(), {}), NoBlackHoles()).outcome.result == "exhausted"
 
-    def test_when_the_controller_answers_for_the_one_who_was_asked(self):
+    def test_when_the_controller_answers_for_the_one_who_was_asked(self) -> None:
         result = search(lab("single,2", ArpProxy(), PING), NoBlackHoles())
         assert result.outcome.result == "exhausted"
         assert result.exercised["NoBlackHoles"] > 0
 
-    def test_when_a_wire_drops_it(self):
+    def test_when_a_wire_drops_it(self) -> None:
         result = search(lab("linear,2", Hub(), PAIR, Faults(drops=1)), NoBlackHoles())
         assert result.outcome.result == "exhausted"
 
     @pytest.mark.parametrize(
         "kind", ["link_failures", "switch_failures", "controller_crashes", "disconnects"]
     )
-    def test_when_something_has_failed(self, kind):
-        faults = Faults(**{kind: 1}, recovery=False)
+    def test_when_something_has_failed(self, kind: str) -> None:
+        budget: dict[str, Any] = {kind: 1}
+        faults = Faults(**budget, recovery=False)
         result = search(lab("linear,2", Hub(), {"h1": host("client", to="h2")}, faults), NoBlackHoles())
         assert result.outcome.result == "exhausted"
 
-    def test_when_it_may_vanish(self):
+    def test_when_it_may_vanish(self) -> None:
         def is_datagram(packet: Ethernet) -> bool:
             return packet.find(UDP) is not None
 
@@ -153,7 +158,7 @@ class TestAPacketIsNotLost:
         assert not result.exercised["NoBlackHoles"]
 
     @pytest.mark.parametrize("address", ["00:00:00:00:00:99", "ff:ff:ff:ff:ff:ff"])
-    def test_when_it_is_for_nobody_in_particular(self, address):
+    def test_when_it_is_for_nobody_in_particular(self, address: str) -> None:
         hosts = {"h1": host(Caller, address=mac(address))}
         result = search(lab("single,2", Swallow(), hosts), NoBlackHoles())
         assert result.outcome.result == "exhausted"
@@ -161,7 +166,9 @@ class TestAPacketIsNotLost:
 
 
 @pytest.mark.parametrize("hosts", [{}, {"h1": host("client", to="h2", named=False)}], ids=["no", "nameless"])
-def test_without_packets_to_follow_it_says_that_it_was_never_put_to_the_test(hosts):
+def test_without_packets_to_follow_it_says_that_it_was_never_put_to_the_test(
+    hosts: Mapping[str, HostMaker],
+) -> None:
     result = search(lab("single,2", Swallow(), hosts), NoBlackHoles())
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
@@ -170,11 +177,11 @@ def test_without_packets_to_follow_it_says_that_it_was_never_put_to_the_test(hos
     )
 
 
-def test_it_adds_no_state_to_a_search():
+def test_it_adds_no_state_to_a_search() -> None:
     network = lab("linear,2", LearningSwitch(), PAIR)
     assert search(network, NoBlackHoles()).outcome.states == search(network).outcome.states
 
 
-def test_may_vanish_must_be_a_function():
+def test_may_vanish_must_be_a_function() -> None:
     with pytest.raises(PenstockError, match="NoBlackHoles cannot ask 7 which packets may vanish"):
-        NoBlackHoles(may_vanish=7)
+        NoBlackHoles(may_vanish=7)  # type: ignore[arg-type]

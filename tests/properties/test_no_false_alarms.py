@@ -6,11 +6,12 @@ if what the properties see in either order leads them to equal states where it s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from property_lab import lab, ready
-from sample_controllers import (
+from tests.properties.property_lab import lab, ready
+from tests.properties.sample_controllers import (
     Attentive,
     BothWays,
     Buffered,
@@ -20,6 +21,7 @@ from sample_controllers import (
     PathInstaller,
 )
 
+from penstock._controllers.controller import Controller
 from penstock._controllers.static import StaticController
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork
@@ -28,7 +30,7 @@ from penstock._properties.base import Property
 from penstock._properties.registry import PROPERTIES, property_named
 from penstock._properties.routing import UseCorrectRoutingTable
 from penstock._world.faults import Faults
-from penstock._world.hosts import host
+from penstock._world.hosts import HostMaker, host
 from penstock._world.topology import topology
 from penstock.openflow.messages import V10
 
@@ -74,7 +76,9 @@ def both_searches(network: Any, names: list[str]) -> Outcome:
 @pytest.mark.parametrize("hosts", [PAIR, PING], ids=["pair", "ping"])
 @pytest.mark.parametrize("shape", ["single,3", "linear,2"])
 @pytest.mark.parametrize("program", [Hub, LearningSwitch, Attentive])
-def test_controllers_that_are_right(program, shape, hosts):
+def test_controllers_that_are_right(
+    program: type[Controller], shape: str, hosts: Mapping[str, HostMaker]
+) -> None:
     outcome = both_searches(lab(shape, program(), hosts), EASY)
     assert outcome.result == "exhausted"
     assert {name for name, times in outcome.exercised.items() if times} == {
@@ -88,7 +92,7 @@ def test_controllers_that_are_right(program, shape, hosts):
 
 @pytest.mark.parametrize("hosts", [PAIR, PING], ids=["pair", "ping"])
 @pytest.mark.parametrize("shape", ["single,3", "linear,2"])
-def test_rules_that_are_there_from_the_start(shape, hosts):
+def test_rules_that_are_there_from_the_start(shape: str, hosts: Mapping[str, HostMaker]) -> None:
     outcome = both_searches(lab(shape, static(shape), hosts), [*EASY, "DirectPaths", "StrictDirectPaths"])
     assert outcome.result == "exhausted"
     assert outcome.exercised["DirectPaths"] and outcome.exercised["StrictDirectPaths"]
@@ -101,7 +105,7 @@ def test_rules_that_are_there_from_the_start(shape, hosts):
         (BothWays, ["StrictDirectPaths", "NoBlackHoles", "NoForwardingLoops"]),
     ],
 )
-def test_controllers_whose_paths_become_direct(program, names):
+def test_controllers_whose_paths_become_direct(program: type[Controller], names: list[str]) -> None:
     outcome = both_searches(lab("linear,2", program(), PAIR), names)
     assert outcome.result == "exhausted"
     assert all(outcome.exercised.values())
@@ -118,7 +122,7 @@ def test_controllers_whose_paths_become_direct(program, names):
     ],
     ids=["1.0", "buffers", "buffers-1.0", "reorder"],
 )
-def test_switches_of_every_kind(program, options):
+def test_switches_of_every_kind(program: type[Controller], options: dict[str, Any]) -> None:
     outcome = both_searches(lab("single,2", program(), PAIR, **options), EASY)
     assert outcome.result == "exhausted"
     assert outcome.exercised["NoBlackHoles"]
@@ -135,13 +139,13 @@ def test_switches_of_every_kind(program, options):
     ],
     ids=["drop", "duplicate", "reorder", "link", "disconnect"],
 )
-def test_faults_are_not_the_controllers_fault(faults):
+def test_faults_are_not_the_controllers_fault(faults: Faults) -> None:
     hosts = {"h1": host("client", to="h2"), "h2": host("server")}
     easy = [name for name in EASY if name not in ("ControllerCrash", "ControllerHang")]
     outcome = both_searches(lab("linear,2", Hub(), hosts, faults), easy)
     assert outcome.result == "exhausted"
 
 
-def test_every_property_of_the_library_is_tried_somewhere_here_or_has_options():
+def test_every_property_of_the_library_is_tried_somewhere_here_or_has_options() -> None:
     tried = {*EASY, "DirectPaths", "StrictDirectPaths"}
     assert set(PROPERTIES) - tried == {"FlowAffinity", UseCorrectRoutingTable.__name__}

@@ -7,9 +7,19 @@ from random import Random
 from typing import Any
 
 import pytest
-from property_lab import lab, ready
-from sample_controllers import Attentive, Buffered, BufferedByRule, Forgetful, Hoarder, Hub, LearningSwitch
+from tests.host_lab import frame_of
+from tests.properties.property_lab import lab, ready
+from tests.properties.sample_controllers import (
+    Attentive,
+    Buffered,
+    BufferedByRule,
+    Forgetful,
+    Hoarder,
+    Hub,
+    LearningSwitch,
+)
 
+from penstock._controllers.controller import Controller
 from penstock._properties.packets import Hosts, changes, fate, frames_sent
 from penstock._world.faults import Faults
 from penstock._world.frame import Frame
@@ -57,13 +67,19 @@ SWITCHES = {
 
 @pytest.mark.parametrize("options", SWITCHES.values(), ids=SWITCHES)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_copies_counted_are_the_copies_there_are(program, options):
+def test_the_copies_counted_are_the_copies_there_are(
+    program: type[Controller], options: dict[str, Any]
+) -> None:
     faults = Faults(drops=2, duplicates=2, reorders=2)
     steps = 0
     for seed in range(6):
         network = lab("linear,3", program(), HOSTS, faults, **options)
         counted: Counter[str] = Counter()
-        world = World(network, [lambda record, counted=counted: counted.update(changes(record))])
+
+        def count(record: Record, counted: Counter[str] = counted) -> None:
+            counted.update(changes(record))
+
+        world = World(network, [count])
         world.restore(ready(network))
         random = Random(seed)
         while world.run(random, 1, faults=True):
@@ -73,13 +89,13 @@ def test_the_copies_counted_are_the_copies_there_are(program, options):
     assert steps > 250
 
 
-def test_what_is_lost_when_a_wire_fails_is_left_to_the_properties():
+def test_what_is_lost_when_a_wire_fails_is_left_to_the_properties() -> None:
     network = lab("linear,2", Hub(), {"h1": host("client", to="h2")}, Faults(link_failures=1))
     world = World(network)
     world.restore(ready(network))
     world.take("h1 send to h2")
     record = world.take("fabric fail h1-s1")
-    assert [message.tag for _, message in record.lost] == ["h1#1"]
+    assert [frame_of(message).tag for _, message in record.lost] == ["h1#1"]
     assert changes(record) == {}
 
 
@@ -90,7 +106,7 @@ def run(shape: str, program: Any, hosts: dict[str, Any]) -> tuple[Network, list[
     return network, records
 
 
-def test_packets_are_known_by_their_tag_sender_and_receiver():
+def test_packets_are_known_by_their_tag_sender_and_receiver() -> None:
     network, records = run("single,3", Hub(), {"h1": host("ping", to="h2")})
     hosts = Hosts(network)
     sent = [packet for record in records for packet in hosts.sent(record)]
@@ -104,7 +120,7 @@ def test_packets_are_known_by_their_tag_sender_and_receiver():
     assert [tag for record in records if (tag := hosts.reached(record))] == ["h1#1", "h2#1", "h1#2", "h2#2"]
 
 
-def test_the_end_of_each_copy_is_told():
+def test_the_end_of_each_copy_is_told() -> None:
     _, records = run("single,3", Hub(), {"h1": host("client", to="h2")})
     ends = [fate(record, tag).why for record in records for tag, n in changes(record).items() if n < 0]
     assert sorted(ends) == ["it ended at h2", "it ended at h3, who ignored it"]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
-from property_lab import lab, ready, search
-from sample_controllers import Hub
+from tests.properties.property_lab import lab, ready, search
+from tests.properties.sample_controllers import Hub
 
 from penstock._properties.base import Property, PropertyFault
 from penstock._properties.functions import at_rest, invariant
 from penstock._properties.watch import Watch
 from penstock._world.hosts import host
+from penstock._world.network import Network
+from penstock._world.transition import Record
 from penstock._world.world import World
 
 PAIR = {"h1": host("client", to="h2"), "h2": host("server")}
@@ -23,36 +27,36 @@ class Faulty(Property):
     def __init__(self, method: str) -> None:
         self.method = method
 
-    def _do(self, method: str, answer: object) -> object:
+    def _do(self, method: str, answer: Any) -> Any:
         if method == self.method:
             raise ZeroDivisionError("of my own")
         return answer
 
-    def start(self, network):
+    def start(self, network: Network) -> Any:
         return self._do("start", 0)
 
-    def see(self, record):
+    def see(self, record: Record) -> Any:
         return self._do("see", record.node)
 
-    def next(self, state, seen):
+    def next(self, state: Any, seen: Any) -> Any:
         return self._do("next", state)
 
-    def judges(self, state, seen):
+    def judges(self, state: Any, seen: Any) -> Any:
         return self._do("judges", True)
 
-    def at_rest(self, state, states):
+    def at_rest(self, state: Any, states: Mapping[str, Any]) -> Any:
         return self._do("at_rest", True)
 
     @property
-    def reads(self):
+    def reads(self) -> tuple[str, ...]:
         return ("s1",)
 
-    def check(self, states):
+    def check(self, states: Mapping[str, Any]) -> Any:
         return self._do("check", True)
 
 
 @pytest.mark.parametrize("method", ["start", "see", "next", "judges", "at_rest", "check"])
-def test_an_exception_of_a_property_names_it_and_shows_where(method):
+def test_an_exception_of_a_property_names_it_and_shows_where(method: str) -> None:
     with pytest.raises(PropertyFault) as fault:
         search(lab("single,2", Hub(), PAIR), Faulty(method))
     assert re.fullmatch(
@@ -66,7 +70,7 @@ def test_an_exception_of_a_property_names_it_and_shows_where(method):
 
 
 @pytest.mark.parametrize("method", ["start", "see", "next"])
-def test_a_single_run_says_the_same(method):
+def test_a_single_run_says_the_same(method: str) -> None:
     network = lab("single,2", Hub(), PAIR)
     world = World(network)
     world.restore(ready(network))
@@ -82,27 +86,27 @@ def test_a_single_run_says_the_same(method):
 class Unhashable(Property):
     """Has a state that a search cannot remember."""
 
-    def see(self, record):
+    def see(self, record: Record) -> Any:
         return record.node
 
-    def next(self, state, seen):
+    def next(self, state: Any, seen: Any) -> Any:
         return [seen]
 
 
-def test_a_state_that_cannot_be_hashed_is_a_fault():
+def test_a_state_that_cannot_be_hashed_is_a_fault() -> None:
     with pytest.raises(
         PropertyFault, match=r"Unhashable raised TypeError: unhashable type: 'list', in its 'next'"
     ):
         search(lab("single,2", Hub(), PAIR), Unhashable())
 
 
-def test_a_function_that_returns_nonsense_is_a_fault():
+def test_a_function_that_returns_nonsense_is_a_fault() -> None:
     @invariant(reads=("s1",))
-    def many(s1):
+    def many(s1: Any) -> Any:
         return 12
 
     @at_rest
-    def typo(states):
+    def typo(states: Mapping[str, Any]) -> Any:
         return states["h9"]
 
     for watcher, said in [(many, "it returned 12 where True, False"), (typo, "KeyError")]:

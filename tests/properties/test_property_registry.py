@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from property_lab import lab, search
-from sample_controllers import Hub
+from tests.properties.property_lab import lab, search
+from tests.properties.sample_controllers import Hub
 
 from penstock._properties.affinity import FlowAffinity
 from penstock._properties.registry import PROPERTIES, property_named
@@ -49,13 +50,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", sorted(set(PROPERTIES) - {"FlowAffinity", "UseCorrectRoutingTable"}))
-def test_every_property_of_the_library_is_found_by_its_name(name):
+def test_every_property_of_the_library_is_found_by_its_name(name: str) -> None:
     made = property_named(name)
     assert made.name == name
     assert made.sentence.endswith(".") and made.needs
 
 
-def test_the_library_is_the_papers_and_three_more():
+def test_the_library_is_the_papers_and_three_more() -> None:
     assert list(PROPERTIES) == [
         "NoForwardingLoops",
         "NoBlackHoles",
@@ -71,15 +72,16 @@ def test_the_library_is_the_papers_and_three_more():
     ]
 
 
-def test_options_are_the_parameters_of_the_class(folder):
+def test_options_are_the_parameters_of_the_class(folder: Path) -> None:
     affinity = property_named("FlowAffinity", {"replicas": ["h2", "h3"]})
     assert isinstance(affinity, FlowAffinity) and affinity.replicas == ("h2", "h3")
     routing = property_named("UseCorrectRoutingTable", {"path": "own.py:path"}, folder)
     assert isinstance(routing, UseCorrectRoutingTable) and routing.path(None, "s1") is None
 
 
-def test_properties_of_ones_own_come_from_a_file(folder):
-    assert property_named("own.py:Limit", {"most": 5}, folder).most == 5
+def test_properties_of_ones_own_come_from_a_file(folder: Path) -> None:
+    limit: Any = property_named("own.py:Limit", {"most": 5}, folder)
+    assert limit.most == 5
     assert property_named("own.py:decorated", folder=folder).reads == ("s1",)
     plain = property_named("own.py:plain", folder=folder)
     hosts = {"h1": host("client", to="h2")}
@@ -109,13 +111,15 @@ def test_properties_of_ones_own_come_from_a_file(folder):
         ("bad.py:Limit", {}, "bad.py failed to load: ValueError: half done at "),
     ],
 )
-def test_what_does_not_fit_is_said_in_one_sentence(folder, name, options, sentence):
+def test_what_does_not_fit_is_said_in_one_sentence(
+    folder: Path, name: str, options: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(PenstockError) as refused:
         property_named(name, options, folder)
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_two_properties_of_one_name_are_refused():
+def test_two_properties_of_one_name_are_refused() -> None:
     with pytest.raises(PenstockError, match="Two properties are called NoBlackHoles: leave one out"):
         search(lab("single,2", Hub(), {}), property_named("NoBlackHoles"), property_named("NoBlackHoles"))

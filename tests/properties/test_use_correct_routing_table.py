@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
-from property_lab import lab, search
-from sample_controllers import PathInstaller, Sloppy, Stubborn, TrafficEngineer
+from tests.properties.property_lab import lab, search
+from tests.properties.sample_controllers import PathInstaller, Sloppy, Stubborn, TrafficEngineer
 
 from penstock._check.check import check
 from penstock._controllers.controller import Controller
 from penstock._properties.routing import UseCorrectRoutingTable
 from penstock._scenario.scenario import Scenario
-from penstock._world.hosts import host
+from penstock._world.hosts import HostMaker, host
 from penstock.errors import PenstockError
 from penstock.openflow.actions import Output
 from penstock.openflow.match import Match
@@ -38,7 +41,7 @@ def by_load() -> UseCorrectRoutingTable:
     return UseCorrectRoutingTable(path=path, load=load)
 
 
-def test_bug_12_the_path_of_another_load_is_used():
+def test_bug_12_the_path_of_another_load_is_used() -> None:
     result = search(lab("ring,3", Stubborn(), BUSY), by_load())
     assert result.broken["UseCorrectRoutingTable"] == (
         "The controller never installed a rule for h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) on s3, "
@@ -46,7 +49,7 @@ def test_bug_12_the_path_of_another_load_is_used():
     )
 
 
-def test_a_rule_off_the_path_is_a_violation_at_once():
+def test_a_rule_off_the_path_is_a_violation_at_once() -> None:
     result = search(
         lab("ring,3", TrafficEngineer(), BUSY),
         UseCorrectRoutingTable(path=lambda packet, switch: path(packet, switch, None)),
@@ -57,29 +60,30 @@ def test_a_rule_off_the_path_is_a_violation_at_once():
     )
 
 
-def test_a_path_with_a_gap_is_a_violation_once_nothing_more_happens():
+def test_a_path_with_a_gap_is_a_violation_once_nothing_more_happens() -> None:
     result = search(lab("ring,3", Sloppy(), QUIET), by_load())
     assert "on s2, although its path is s1, s2." in result.broken["UseCorrectRoutingTable"]
 
 
 @pytest.mark.parametrize("hosts", [QUIET, BUSY], ids=["quiet", "busy"])
-def test_the_right_path_for_each_load_is_fine(hosts):
+def test_the_right_path_for_each_load_is_fine(hosts: Mapping[str, HostMaker]) -> None:
     result = search(lab("ring,3", TrafficEngineer(), hosts), by_load())
     assert result.outcome.result == "exhausted"
     assert result.exercised["UseCorrectRoutingTable"] > 2
 
 
-def test_a_second_packet_of_the_flow_need_not_be_answered_with_rules_again():
+def test_a_second_packet_of_the_flow_need_not_be_answered_with_rules_again() -> None:
     class Once(PathInstaller):
         def __init__(self) -> None:
-            self.known: set[int] = set()
+            self.known: set[tuple[str, Match]] = set()
 
-        def install(self, switch, match, actions, **options):
+        def install(self, switch: str, *rule: Any, **options: Any) -> None:
+            match, actions = rule
             if actions and (switch, match) not in self.known:
                 self.known.add((switch, match))
                 super().install(switch, match, actions, **options)
 
-        def switch_join(self, switch):
+        def switch_join(self, switch: str) -> None:
             Controller.install(self, switch, actions=(Output(PortNo.CONTROLLER, NO_MAX_LEN),), priority=0)
 
     watcher = UseCorrectRoutingTable(path=lambda packet, switch: ("s1", "s2"))
@@ -109,7 +113,7 @@ class Hesitant(Controller):
 
 
 @pytest.mark.parametrize(("limit", "result"), [(1000, "exhausted"), (10**9, "violation")])
-def test_the_load_is_what_the_controller_heard_when_it_heard_it(limit: int, result: str):
+def test_the_load_is_what_the_controller_heard_when_it_heard_it(limit: int, result: str) -> None:
     def much(before: bool | None, switch: str, answer: StatsReply) -> bool:
         assert isinstance(answer.body, Ports)
         return answer.body.ports[0].tx_bytes > limit
@@ -130,7 +134,7 @@ def test_the_load_is_what_the_controller_heard_when_it_heard_it(limit: int, resu
     assert not report.unexercised
 
 
-def test_packets_without_a_path_do_not_put_it_to_the_test():
+def test_packets_without_a_path_do_not_put_it_to_the_test() -> None:
     watcher = UseCorrectRoutingTable(path=lambda packet, switch: None)
     result = search(lab("ring,3", TrafficEngineer(), QUIET), watcher)
     assert result.outcome.result == "exhausted"
@@ -140,7 +144,7 @@ def test_packets_without_a_path_do_not_put_it_to_the_test():
     )
 
 
-def test_a_path_must_lead_through_switches():
+def test_a_path_must_lead_through_switches() -> None:
     watcher = UseCorrectRoutingTable(path=lambda packet, switch: ["s1", "s7"])
     with pytest.raises(
         PenstockError, match="goes through 's7', which is no switch: the switches are s1, s2, s3"
@@ -149,6 +153,6 @@ def test_a_path_must_lead_through_switches():
 
 
 @pytest.mark.parametrize("options", [{"path": "s1,s2"}, {"path": path, "load": 3}])
-def test_its_options_must_be_functions(options):
+def test_its_options_must_be_functions(options: dict[str, Any]) -> None:
     with pytest.raises(PenstockError, match=r"cannot ask .*: give (path|load) a function"):
         UseCorrectRoutingTable(**options)

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from bench.sts_cases import fuzzed, scenario_of
-from sts_lab import STORIES, Runs, told
+from tests.quality.sts_lab import STORIES, Runs, told
 
 from penstock._fuzz.fuzzing import Report
 

@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.required_tools import find_tool
+
 from penstock._controllers.tcp import ports
 from penstock._fuzz.fuzzing import Found, Fuzzing, Report, fuzz, with_options
 from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.summary import lasting
 from penstock._scenario.scenario import Scenario, load_scenario
-from required_tools import find_tool
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "fuzz"
 SECONDS = 60

@@ -18,7 +18,7 @@ from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
-from penstock._replay import replay
+from penstock._replay.replaying import replay
 from penstock._scenario.scenario import Scenario
 
 BUGS = [

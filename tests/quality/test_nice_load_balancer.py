@@ -16,7 +16,7 @@ from bench.nice_table4 import BROKEN, best_of_nice
 
 from penstock._check.check import Report, check
 from penstock._engine.building import build
-from penstock._replay import replay
+from penstock._replay.replaying import replay
 from penstock._scenario.scenario import Scenario, load_scenario
 from penstock._story.story import tell
 from penstock._verdict.stopping import Why

@@ -19,7 +19,7 @@ from penstock._engine.building import build
 from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Search
-from penstock._replay import replay
+from penstock._replay.replaying import replay
 from penstock._scenario.scenario import Scenario, load_scenario
 from penstock._story.story import tell
 from penstock._verdict.stopping import Why
@@ -164,7 +164,7 @@ def test_with_all_fixes_nothing_is_broken_in_any_order() -> None:
 )
 def test_without_bugs_nothing_is_found_elsewhere_either(number: int, changes: dict[str, Any]) -> None:
     scenario = with_fixes(load_scenario(EXAMPLES / f"bug_{number}.toml"), *FIXES)
-    tables = {key: {**getattr(scenario, key), **change} for key, change in changes.items()}
+    tables: dict[str, Any] = {key: {**getattr(scenario, key), **change} for key, change in changes.items()}
     report = check(replace(scenario, **tables))
     assert not report.findings
     has_buffers = tables.get("switches", scenario.switches)["buffers"] > 0

@@ -17,7 +17,7 @@ import pytest
 from bench.nice_search import EXAMPLES
 from bench.sts_cases import CASES
 from click.testing import CliRunner
-from sts_lab import Runs
+from tests.quality.sts_lab import Runs
 
 from penstock._base.ryu_names import source_folders
 from penstock._cli.main import commands

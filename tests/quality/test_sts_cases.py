@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from bench.sts_cases import CASES, LIVE, is_clean, is_minimal, live_scenario, minimised, scenario_of
-from sts_lab import STORIES, Runs, told
+from tests.quality.sts_lab import STORIES, Runs, told
 
 from penstock._controllers.tcp import ports
 from penstock._fuzz.summary import lasting

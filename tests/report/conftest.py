@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from report_lab import checked, fuzzed, fuzzed_live, lasso, minimised
+from tests.report.report_lab import checked, fuzzed, fuzzed_live, lasso, minimised
 
 
 @pytest.fixture(scope="session")

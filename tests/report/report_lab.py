@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from penstock._check.check import check
 from penstock._cli.main import commands
 from penstock._controllers.tcp import ports
+from penstock._scenario.options import options_of
 from penstock._scenario.scenario import load_scenario
-from penstock._scenario.verify_options import options_of
 from penstock._verify.proof import prove
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

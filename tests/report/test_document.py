@@ -1,19 +1,19 @@
 """The document of a run has all that the page needs, and tells nothing of the machine that it was made on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from report_lab import EXAMPLES, states
+from tests.report.report_lab import EXAMPLES, states
 
 from penstock._check.check import check
-from penstock._minimize.recording import trace_file
 from penstock._report.document import report_on
+from penstock._scenario.options import options_of
 from penstock._scenario.scenario import load_scenario
-from penstock._scenario.verify_options import options_of
 from penstock._trace.consent import consent_given
-from penstock._trace.trace import read_header, read_trace
+from penstock._trace.trace import read_header, read_trace, trace_file
 from penstock._verify.proof import prove
 
 KINDS = {
@@ -46,8 +46,7 @@ def test_a_document_keeps_to_its_format(kind: str, taken_again: bool, request: p
     texts, lanes, steps = len(found["strings"]), len(found["lanes"]), found["steps"]
     numbers = [step["n"] for step in steps]
     trace = read_trace(trace_file(path))
-    parts = (trace.lines, trace.inputs, trace.logs, trace.findings)
-    assert numbers == sorted(line.number for part in parts for line in part)
+    assert numbers == sorted(line.number for line in trace.items)
     earlier: set[int] = set()
     for step in steps:
         assert set(step) == STEP_KEYS and step["kind"] in KINDS
@@ -200,7 +199,7 @@ def test_a_network_that_no_scenario_names_is_drawn_from_the_lines(search: Path, 
 def test_a_search_that_found_nothing_is_a_report_on_what_it_covered(tmp_path: Path) -> None:
     scenario = load_scenario(EXAMPLES / "nice" / "bug_01.toml")
     limited = {"depth": 4, "strategies": ["no-delay"]}
-    report = check(type(scenario)(**{**vars(scenario), "search": limited}), output=tmp_path)
+    report = check(replace(scenario, search=limited), output=tmp_path)
     assert report.covered is not None
     found = document(report.covered)
     assert (found["verdict"], found["steps"], found["states"]) == (None, [], False)

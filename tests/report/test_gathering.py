@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from report_lab import EXAMPLES
+from tests.report.report_lab import EXAMPLES
 
 from penstock._check.check import walk
 from penstock._cli.main import commands
@@ -14,6 +14,7 @@ from penstock._engine.coverage import read_coverage
 from penstock._report.document import report_on
 from penstock._report.gathering import gather
 from penstock._scenario.scenario import load_scenario
+from penstock._trace.trace import FuzzTrace
 from penstock.errors import PenstockError
 
 
@@ -27,11 +28,11 @@ def copy(run: Path, tmp_path: Path) -> Path:
 
 def test_a_run_comes_with_its_summary_and_its_minimisation(run: Path) -> None:
     found = gather(run)
-    assert found.engine == "fuzz" and found.source == "host_moves-1/trace.jsonl"
+    assert found.trace.engine == "fuzz" and found.source == "host_moves-1/trace.jsonl"
     assert found.summary is not None and found.summary["inputs"] == 35
     assert not {"folder", "trace"} & set(found.summary)
     assert found.minimised is not None and found.minimised.before is found.trace
-    assert found.minimised.after is not None and len(found.minimised.after.inputs) == 2
+    assert isinstance(found.minimised.after, FuzzTrace) and len(found.minimised.after.inputs) == 2
     assert found.remarks == ()
 
 
@@ -39,7 +40,7 @@ def test_what_is_left_of_a_run_comes_with_what_it_was(run: Path) -> None:
     found = gather(run / "minimal")
     assert found.source == "minimal/trace.jsonl" and found.summary is None
     assert found.minimised is not None and found.minimised.after is found.trace
-    assert found.minimised.before is not None and len(found.minimised.before.inputs) == 35
+    assert isinstance(found.minimised.before, FuzzTrace) and len(found.minimised.before.inputs) == 35
 
 
 def test_the_minimisation_of_a_search_lies_in_a_folder_of_the_traces_name(tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_a_minimisation_that_is_not_over_has_no_result_yet(copy: Path) -> None:
     shutil.rmtree(copy / "minimal")
     part = report_on(copy, states=False).minimised
     assert part is not None and part["after"] is None
-    assert part["replays"] > 0 and part["progress"]
+    assert isinstance(part["replays"], int) and part["replays"] > 0 and part["progress"]
 
 
 def test_a_path_without_a_trace_is_refused(tmp_path: Path) -> None:

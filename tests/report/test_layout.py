@@ -35,7 +35,7 @@ def test_who_is_linked_is_nearer_than_who_is_not(shape: str) -> None:
     places = placed(drawing)
     linked = {frozenset((a.node, b.node)) for a, b in drawing.links}
     others = [name for name, kind in drawing.kinds.items() if kind != "controller"]
-    near, far = [], []
+    near, far = list[float](), list[float]()
     for place, one in enumerate(others):
         for other in others[:place]:
             length = math.dist(places[one], places[other])
@@ -53,7 +53,8 @@ def test_a_row_of_switches_lies_flat_and_begins_on_the_left() -> None:
 def test_a_network_too_large_for_stress_is_drawn_all_the_same() -> None:
     drawing = drawn("linear,200")
     assert len(drawing.kinds) > MOST_BY_STRESS
-    assert len(drawing.as_json()["nodes"]) == 401
+    nodes = drawing.as_json()["nodes"]
+    assert isinstance(nodes, list) and len(nodes) == 401
 
 
 def test_lanes_are_hosts_then_switches_then_the_fabric_then_controllers() -> None:

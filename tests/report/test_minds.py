@@ -7,7 +7,7 @@ from typing import Any
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
 from penstock._controllers.osken.threads import Lock, RLock
-from penstock._report.controller_state import MOST_LINES, remembered, written
+from penstock._report.states import MOST_REMEMBERED, remembered, written
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, PacketIn, PacketInReason
 from penstock.packet import arp_request
@@ -82,9 +82,9 @@ def test_what_has_no_words_for_itself_is_shown_by_its_kind_and_not_by_its_place_
 
 def test_a_program_that_remembers_too_much_is_shown_in_part() -> None:
     keeper = Keeper()
-    keeper.learnt["s1"].update(dict.fromkeys(range(MOST_LINES * 2), "here"))
+    keeper.learnt["s1"].update(dict.fromkeys(range(MOST_REMEMBERED * 2), "here"))
     found = list(remembered(NativeController(keeper, ()).initial()))
-    assert len(found) == MOST_LINES + 1 and found[-1] == "… and more"
+    assert len(found) == MOST_REMEMBERED + 1 and found[-1] == "… and more"
 
 
 def test_a_list_that_is_in_itself_comes_to_an_end() -> None:

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fuzz.fuzz_lab import fuzz_trace
 
 from penstock._cli.main import commands
 from penstock._fuzz.fuzzing import fuzz, with_options
@@ -18,9 +19,16 @@ from penstock._fuzz.invariants import invariants_of
 from penstock._report.run_story import Choice, tell_run
 from penstock._scenario.scenario import load_scenario
 from penstock._story.story import sentences
-from penstock._trace.causal_slice import first_lasting, what_led_to
+from penstock._trace.causal_slice import what_led_to
 from penstock._trace.retelling import record_of
-from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
+from penstock._trace.trace import (
+    FindingLine,
+    FuzzTrace,
+    InputLine,
+    Line,
+    LogLine,
+    first_lasting,
+)
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
 
@@ -118,10 +126,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return report.trace
 
 
-LITTLE = Trace(
-    {},
-    ".",
-    (
+LITTLE = FuzzTrace(
+    scenario={},
+    folder=".",
+    lines=(
         Line(3, "fabric fail s1-s2", "fabric", causes=(2,), at=5),
         Line(5, "deliver h1:0", "s1", "h1#1 [ARP]", at=6),
         Line(6, "deliver s1:2", "s2", "h1#1 [ARP]", at=6),
@@ -157,7 +165,7 @@ def test_a_part_can_be_chosen_by_the_numbers_of_lines() -> None:
 
 
 def test_what_led_to_a_crash_is_few_of_many_lines_and_contains_the_input(run: Path) -> None:
-    trace = read_trace(run)
+    trace = fuzz_trace(run)
     finding = first_lasting(trace)
     assert finding is not None and finding.invariant == "ControllerCrash"
     numbers = what_led_to(trace, finding)
@@ -171,11 +179,11 @@ def test_what_led_to_a_crash_is_few_of_many_lines_and_contains_the_input(run: Pa
 
 
 def test_every_line_told_was_brought_about_by_one_told_before_or_by_an_input(run: Path) -> None:
-    trace = read_trace(run)
+    trace = fuzz_trace(run)
     finding = first_lasting(trace)
     assert finding is not None
     numbers = what_led_to(trace, finding)
-    known = {line.number for line in (*trace.lines, *trace.inputs)}
+    known = {line.number for line in trace.lines} | {line.number for line in trace.inputs}
     assert numbers <= known
     delivered = [line for line in trace.lines if line.number in numbers and line.message is not None]
     for line in delivered:
@@ -223,8 +231,8 @@ def test_show_refuses_a_range_that_is_none(run: Path) -> None:
 
 
 def test_show_spells_out_what_could_steer_a_terminal(tmp_path: Path) -> None:
-    header = {"format": "penstock-trace", "version": 1, "scenario": {}, "folder": "."}
+    header = {"format": "penstock-trace", "version": 2, "scenario": {}, "folder": "."}
     line = {"step": 1, "input": "fail \x1b[2Js1", "at": 0}
     file = tmp_path / "trace.jsonl"
-    file.write_text("".join(json.dumps(each) + "\n" for each in (header, line)))
+    file.write_text("".join(json.dumps(each) + "\n" for each in (header, line, {"end": 2})))
     assert "\x1b" not in show(str(file)).output and r"\x1b[2Js1" in show(str(file)).output

@@ -1,10 +1,12 @@
 """Lines of traces become steps: texts once, machines' paths left out, packets followed."""
 
+from typing import TypedDict
+
 import pytest
 
 from penstock._report.layout import Drawing
-from penstock._report.steps import LONGEST_TEXT, StepWriter, Strings, placeless
-from penstock._trace.trace import FindingLine, InputLine, Line, LogLine
+from penstock._report.steps import LONGEST_TEXT, ReportStep, StepWriter, Strings, placeless
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, TraceLine
 from penstock._world.component import Endpoint
 
 DRAWING = Drawing(
@@ -17,18 +19,41 @@ PING = "[ICMP echo request 10.0.0.1 > 10.0.0.2 seq 1]"
 PONG = "[ICMP echo reply 10.0.0.2 > 10.0.0.1 seq 1]"
 
 
-def steps_of(*lines: Line | InputLine | LogLine | FindingLine) -> list[dict[str, object]]:
+StepInWords = TypedDict(
+    "StepInWords",
+    {
+        "kind": str,
+        "lane": int,
+        "at": int | None,
+        "title": str,
+        "packet": str | None,
+        "message": str | None,
+        "sends": list[tuple[str | None, str]],
+        "from": int | None,
+    },
+)
+"""What the tests look at in a step, with texts in place of their numbers."""
+
+
+def steps_of(*lines: TraceLine) -> list[StepInWords]:
     """Return lines as steps, with texts in place of their numbers."""
     strings = Strings()
     writer = StepWriter(DRAWING, LANES, strings)
-    found = [writer.step(line, relevant=True) for line in lines]
-    for step in found:
-        for key in ("title", "packet", "message"):
-            step[key] = None if step[key] is None else strings.texts[step[key]]
-        step["sends"] = [
-            (LANES[lane] if lane >= 0 else None, strings.texts[text]) for lane, text in step["sends"]
-        ]
-    return found
+    steps = [writer.step(line, relevant=True) for line in lines]
+    return [in_words(step, strings.texts) for step in steps]
+
+
+def in_words(step: ReportStep, texts: list[str]) -> StepInWords:
+    return {
+        "kind": step["kind"],
+        "lane": step["lane"],
+        "at": step["at"],
+        "title": texts[step["title"]],
+        "packet": None if step["packet"] is None else texts[step["packet"]],
+        "message": None if step["message"] is None else texts[step["message"]],
+        "sends": [(LANES[lane] if lane >= 0 else None, texts[text]) for lane, text in step["sends"]],
+        "from": step["from"],
+    }
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_whatever_is_written_in_a_trace(
     header: dict[str, Any], body: list[dict[str, Any]], runs: bool, tmp_path: Path
 ) -> None:
     trace = tmp_path / "strange.jsonl"
-    first = {"format": "penstock-trace", "version": 1, **header}
+    first = {"format": "penstock-trace", "version": 2, **header}
     trace.write_text("".join(json.dumps(line) + "\n" for line in (first, *body)))
     try:
         document = report_on(trace, consent_given(read_header(trace)) if runs else None)
@@ -124,7 +124,7 @@ def test_whatever_is_written_in_a_trace(
 )
 def test_a_network_that_nobody_could_build_is_drawn_from_the_lines(shape: str, tmp_path: Path) -> None:
     trace = tmp_path / "huge.jsonl"
-    header = {"format": "penstock-trace", "version": 1, "scenario": {"topology": shape}, "folder": "."}
+    header = {"format": "penstock-trace", "version": 2, "scenario": {"topology": shape}, "folder": "."}
     step = {"step": 1, "transition": "deliver h1:0", "node": "s1", "message": "[x]"}
     trace.write_text(json.dumps(header) + "\n" + json.dumps(step) + "\n")
     document = report_on(trace)

@@ -5,15 +5,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from report_lab import EXAMPLES, State
+from tests.report.report_lab import EXAMPLES, State
 
 from penstock._engine.building import build
-from penstock._minimize.recording import is_fuzzed, trace_file
+from penstock._replay.player import TracePlayer, playable
 from penstock._report.states import IN_FLIGHT
 from penstock._report.unfolding import Unfolded, Watching, unfold
-from penstock._rootcause.recording import Player, recording_again
 from penstock._trace.consent import consent_given, runnable
-from penstock._trace.trace import Trace, read_trace
+from penstock._trace.trace import AnyTrace, FuzzTrace, ProofTrace, Trace, read_trace, trace_file
 from penstock._verify.replaying import lifted_again
 from penstock._world.world import World
 
@@ -22,14 +21,12 @@ def taken_again(trace: Trace, base: Path) -> Iterator[World]:
     """Yield the world of a run at its start and after each of its steps."""
     take: Callable[[int], object]
     consent = consent_given(trace)
-    if is_fuzzed(trace):
-        recording = recording_again(trace, base, consent)
-        network, start = recording.network, recording.start
-        world = World(network)
-        player = Player(world)
-        take = lambda number: player.take(recording.turns[number])  # noqa: E731
+    if isinstance(trace, FuzzTrace):
+        player = TracePlayer(playable(trace, base, consent))
+        world, start = player.world, player.playable.start
+        take = lambda _: player.forward()  # noqa: E731
     else:
-        if "verify" in trace.details:
+        if isinstance(trace, ProofTrace):
             model = lifted_again(trace, base, consent).model
             network, start = model.network, model.start
         else:
@@ -65,7 +62,7 @@ def applied(trace: Trace, unfolded: Unfolded) -> Iterator[State]:
 
 def by_channel(state: State) -> object:
     """Return a state in which only the order that means something counts."""
-    found = {}
+    found: dict[tuple[str, str, str], list[str]] = {}
     for (name, section), lines in state.items():
         if section == IN_FLIGHT:
             for line in lines:
@@ -126,7 +123,7 @@ def test_a_rule_appears_in_its_table_when_the_switch_takes_it(search: Path) -> N
     assert added == ("priority=1 in_port=1,eth_dst=00:00:00:00:00:02,eth_src=00:00:00:00:00:01 -> output:2",)
 
 
-def changed_trace(trace: Path, into: Path, number: int = 0, **changes: object) -> Trace:
+def changed_trace(trace: Path, into: Path, number: int = 0, **changes: object) -> AnyTrace:
     """Return a trace whose header (0) or one of its steps says something else."""
     lines = trace_file(trace).read_text().splitlines()
     header = {**json.loads(lines[0]), "folder": str(EXAMPLES / "nice")}

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from rootcause_lab import EXAMPLES, recorded
+from tests.rootcause.rootcause_lab import EXAMPLES, recorded
 
 from penstock._check.check import check
 from penstock._rootcause.journeys import MOST_HOPS, Sighting, find_packet, journey, packets_of
 from penstock._scenario.scenario import load_scenario
-from penstock._trace.trace import Line, Trace, read_trace
+from penstock._trace.trace import Line, SearchTrace, Trace, read_trace
 from penstock.errors import PenstockError
 
 
@@ -83,7 +83,7 @@ def test_a_process_gives_a_named_packet_back_later() -> None:
         Line(7, "deliver c0:s1", "s1", "PacketOut(42 bytes, output:2)", ("s1:2 h1#1 [ARP]",), causes=(2, 5)),
         Line(8, "fabric fail s1-s2", "fabric", lost=("s1:2 h1#1 [ARP]",)),
     )
-    trace = Trace({}, "", lines)
+    trace = SearchTrace(scenario={}, folder="", lines=lines)
     hops = journey(trace, find_packet(trace, "h1#1"))
     assert [hop.line.number for hop in hops] == [1, 2, 3, 7]
     assert hops[-1].fates == ("what it sends out of s1:2 never arrives: it is lost in line 8",)
@@ -96,7 +96,7 @@ def test_a_long_loop_is_followed_without_end_to_memory_or_stack() -> None:
         Line(n, "deliver x:1", "x", frame, (f"x:1 {frame}",), causes=(n - 1,))
         for n in range(2, MOST_HOPS + 500)
     ]
-    trace = Trace({}, "", tuple(lines))
+    trace = SearchTrace(scenario={}, folder="", lines=tuple(lines))
     assert len(journey(trace, find_packet(trace, "h1#1"))) == MOST_HOPS
 
 
@@ -107,7 +107,7 @@ def test_causes_that_do_not_exist_are_no_matter() -> None:
         ),
         Line(5, "inject h1:0", "h1", sends=("h1:0 [ARP]",), causes=(5,)),
     )
-    trace = Trace({}, "", lines)
+    trace = SearchTrace(scenario={}, folder="", lines=lines)
     assert [hop.line.number for hop in journey(trace, find_packet(trace, "5"))] == [5]
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from penstock._rootcause import ordering
 from penstock._rootcause.ordering import Happening, compare, happenings
-from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace
+from penstock._trace.trace import FindingLine, FuzzTrace, InputLine, Line, LogLine, SearchTrace, Trace
 
 
 def run(*texts: str) -> list[Happening]:
@@ -82,7 +82,14 @@ def test_numbers_that_a_run_gives_out_do_not_count() -> None:
         line = Line(2, "deliver h1:0", "s1", f"{tag} [ARP]", lost=(f"s1:1 Echo(xid={xid})",))
         inputs = (InputLine(1, "fail s1-s2", 5),)
         finding = FindingLine(4, "violated", "Loops", f"{tag} goes round", 9)
-        return Trace({}, "", (line,), None, False, {}, inputs, (LogLine(3, "c0", tag, 7),), (finding,))
+        return FuzzTrace(
+            scenario={},
+            folder="",
+            lines=(line,),
+            inputs=inputs,
+            logs=(LogLine(3, "c0", tag, 7),),
+            findings=(finding,),
+        )
 
     one, other = happenings(trace("h1#1", 7)), happenings(trace("h1#2", 8))
     assert len(one) == 3 and one[0].text == "input fail s1-s2"
@@ -91,7 +98,9 @@ def test_numbers_that_a_run_gives_out_do_not_count() -> None:
 
 def test_what_came_from_outside_is_told_by_what_it_was() -> None:
     put = [
-        Trace({}, "", (Line(1, "inject c0:s1", "c0", sends=(f"c0:s1 {message}",)),))
+        SearchTrace(
+            scenario={}, folder="", lines=(Line(1, "inject c0:s1", "c0", sends=(f"c0:s1 {message}",)),)
+        )
         for message in ("Hello", "FeaturesRequest")
     ]
     assert not compare(*map(happenings, put)).is_alike

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from penstock._minimize.progress import FORMAT, Progress
-from penstock._minimize.reproducing import Attempt
+from penstock._replay.guided import Attempt
 from penstock._rootcause.plotting import Point, as_svg, as_text, progress_file, read_points, turning_points
 from penstock.errors import PenstockError
 

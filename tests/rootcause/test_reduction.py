@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rootcause_lab import recorded
+from tests.rootcause.rootcause_lab import recorded
 
-from penstock._rootcause.recording import load_recording
+from penstock._replay.player import load_switches
 from penstock._rootcause.reduction import Reduced, reduce_commands
 
 APP = """\
@@ -40,7 +40,7 @@ def reduced(folder: Path, *inputs: str, flush: str = "", line: int | None = None
     app = folder / "wavering.py"
     app.write_text(APP.replace("{flush}", flush))
     run = recorded(folder, *inputs, controller={"native": f"{app}:Wavering"}, topology="single,2", **CALM)
-    return reduce_commands(load_recording(run), line)
+    return reduce_commands(load_switches(run), line)
 
 
 def priorities(found: Reduced) -> list[str]:
@@ -100,8 +100,8 @@ def test_packets_that_keep_a_rule_alive_are_reckoned_with(tmp_path: Path) -> Non
     )
     inputs = ("wait 700", "send h1 to h2 arp 1", "wait 700")
     run = recorded(tmp_path, *inputs, controller={"native": f"{app}:Idle"}, topology="single,2", **CALM)
-    assert priorities(reduce_commands(load_recording(run))) == ["4"]
+    assert priorities(reduce_commands(load_switches(run))) == ["4"]
     rested = recorded(
         tmp_path, *inputs, "wait 1500", controller={"native": f"{app}:Idle"}, topology="single,2", **CALM
     )
-    assert reduce_commands(load_recording(rested)).kept == ()
+    assert reduce_commands(load_switches(rested)).kept == ()

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from rootcause_lab import EXAMPLES, process, recorded
+from tests.rootcause.rootcause_lab import EXAMPLES, process, recorded
 
 from penstock._check.check import walk
-from penstock._rootcause.recording import load_recording
+from penstock._replay.player import load_switches
 from penstock._rootcause.rewinding import Rewind
 from penstock._scenario.scenario import load_scenario
 from penstock._trace.consent import consent_given
@@ -40,15 +40,15 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", ["run", "live"])
 def test_switches_alone_do_what_they_did(kind: str, request: pytest.FixtureRequest) -> None:
-    rewind = Rewind(load_recording(request.getfixturevalue(kind)))
-    rewind.go_to(rewind.recording.end)
+    rewind = Rewind(load_switches(request.getfixturevalue(kind)))
+    rewind.go_to(rewind.playable.end)
     assert rewind.difference is None
     assert LEARNT in list(rewind.flows("s1"))
     assert list(rewind.flows("s2"))[-1] == MISS
 
 
 def test_no_controller_takes_part(run: Path) -> None:
-    recording = load_recording(run)
+    recording = load_switches(run)
     rewind = Rewind(recording)
     acted = []
     rewind.world.observe(lambda record: acted.append(record) if record.transition.verb == ACT else None)
@@ -58,7 +58,7 @@ def test_no_controller_takes_part(run: Path) -> None:
 
 
 def test_one_can_go_back_and_forth(run: Path) -> None:
-    rewind = Rewind(load_recording(run))
+    rewind = Rewind(load_switches(run))
     rewind.go_to(40)
     forty = rewind.world.snapshot()
     rewind.go_to(10_000)
@@ -75,7 +75,7 @@ def test_one_can_go_back_and_forth(run: Path) -> None:
 
 
 def test_ports_and_paths_are_those_of_the_moment(run: Path) -> None:
-    recording = load_recording(run)
+    recording = load_switches(run)
     rewind = Rewind(recording)
     (failure,) = (line.number for line in recording.trace.lines if line.transition == "fabric fail s1-s2")
     rewind.go_to(failure - 2)
@@ -88,7 +88,7 @@ def test_ports_and_paths_are_those_of_the_moment(run: Path) -> None:
 
 
 def test_unknown_names_are_refused(run: Path) -> None:
-    rewind = Rewind(load_recording(run))
+    rewind = Rewind(load_switches(run))
     with pytest.raises(PenstockError, match="no switch 's9'"):
         list(rewind.flows("s9"))
     with pytest.raises(PenstockError, match="no host 'h9'"):
@@ -101,8 +101,8 @@ def test_a_walk_of_a_search_is_played_as_well(tmp_path: Path) -> None:
     scenario = load_scenario(EXAMPLES / "scenarios" / "host_moves.toml")
     trace = walk(scenario, 1, walks=50, longest=200, output=tmp_path).findings[0].trace
     assert trace is not None
-    rewind = Rewind(load_recording(trace))
-    rewind.go_to(rewind.recording.end)
+    rewind = Rewind(load_switches(trace))
+    rewind.go_to(rewind.playable.end)
     assert rewind.difference is None and rewind.is_at_end
     assert any("priority=" in text for text in rewind.flows("s1"))
 
@@ -121,11 +121,11 @@ def changed(run: Path, into: Path, step: str, **changes: object) -> Path:
 
 def test_a_controller_that_does_otherwise_is_told_of(run: Path, tmp_path: Path) -> None:
     path = changed(run, tmp_path, "c0 join s1", sends=["c0:s1 Hello"])
-    rewind = Rewind(load_recording(path))
+    rewind = Rewind(load_switches(path))
     rewind.go_to(1)
     assert rewind.difference is not None and "its bytes say c0:s1 " in rewind.difference.how
     with pytest.raises(PenstockError, match="does not do the same again at line 1,"):
-        load_recording(path, consent_given(read_header(path)))
+        load_switches(path, consent_given(read_header(path)))
 
 
 @pytest.mark.parametrize(
@@ -147,16 +147,16 @@ def test_a_strangers_bytes_are_refused_or_told_of(
     path = changed(live, tmp_path, "inject c0:s1", **changes)
     if why is not None:
         with pytest.raises(PenstockError, match=why):
-            load_recording(path)
+            load_switches(path)
         return
-    rewind = Rewind(load_recording(path))
+    rewind = Rewind(load_switches(path))
     rewind.go_to(10_000)
     assert rewind.is_at_end
 
 
 def test_a_step_that_cannot_be_is_told_of(live: Path, tmp_path: Path) -> None:
     path = changed(live, tmp_path, "fabric fail s1-s2", transition="fabric fail s1-s9")
-    rewind = Rewind(load_recording(path))
+    rewind = Rewind(load_switches(path))
     rewind.go_to(10_000)
     assert rewind.is_at_end and rewind.difference is not None
     assert "s1-s9" in rewind.difference.how
@@ -174,7 +174,7 @@ def test_rules_time_out_at_their_moments(tmp_path: Path) -> None:
         "        pass\n"
     )
     folder = recorded(tmp_path, "wait 900", "check", "wait 900", controller={"native": f"{app}:Brief"})
-    recording = load_recording(folder)
+    recording = load_switches(folder)
     rewind = Rewind(recording)
     expiry = next(turn.line.number for turn in recording.turns if turn.falls_due)
     rewind.go_to(expiry - 1)

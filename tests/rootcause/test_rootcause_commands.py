@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from rootcause_lab import recorded
+from tests.rootcause.rootcause_lab import recorded
 
 from penstock._cli.main import commands
 from penstock._minimize.progress import Progress
-from penstock._minimize.reproducing import Attempt
+from penstock._replay.guided import Attempt
 from penstock.errors import PenstockError
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from rootcause_lab import EXAMPLES
+from tests.rootcause.rootcause_lab import EXAMPLES
 
 from penstock._cli.main import commands
 

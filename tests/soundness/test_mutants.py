@@ -16,6 +16,7 @@ from penstock._controllers.snapshot import Heap
 from penstock._controllers.surface import Surface
 from penstock._explore import reexecution
 from penstock._symbolic.discovery import Discovery
+from penstock._symbolic.trials import Trials
 
 LOSS = "packets that could not be found"
 """Why a result is bounded if a value was lost."""
@@ -37,6 +38,7 @@ def _without_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _losses_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Run, "lose", lambda _self, _what: None)
+    monkeypatch.setattr(Trials, "escapes", lambda _self, **_: [])
 
 
 def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:

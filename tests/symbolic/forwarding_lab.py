@@ -56,7 +56,7 @@ class Seen(NamedTuple):
     """A packet_in, as far as an arrival speaks of it."""
 
     switch: str
-    port: int
+    port: int | None
     reason: int
     table: int
     cookie: int

@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies_terms import EVERYTHING, conditions
 
 from penstock._concolic.solving.allowed import Allowed, conjuncts
 from penstock._concolic.terms import (
@@ -19,7 +20,6 @@ from penstock._concolic.terms import (
     negation,
     var,
 )
-from strategies_terms import EVERYTHING, conditions
 
 A = var("a", 6)
 

@@ -24,14 +24,14 @@ IS_ONE = eq(X, const(1))
         ([], IS_ONE, IS_ONE),
     ],
 )
-def test_what_is_known_is_not_asked_again(known: list[Term], asked: Term, left: Term):
+def test_what_is_known_is_not_asked_again(known: list[Term], asked: Term, left: Term) -> None:
     assert Assumed(known).left_of(asked) == left
 
 
 @pytest.mark.parametrize(
     "known", [[IS_ONE], [negation(IS_ONE)], [lt(X, Y)], [negation(lt(X, Y)), eq(Y, const(2))]]
 )
-def test_what_is_left_says_the_same_wherever_the_rest_holds(known: list[Term]):
+def test_what_is_left_says_the_same_wherever_the_rest_holds(known: list[Term]) -> None:
     asked = either(both(IS_ONE, negation(eq(Y, const(2)))), both(negation(IS_ONE), lt(X, Y)))
     left = Assumed(known).left_of(asked)
     for x, y in product(range(4), repeat=2):

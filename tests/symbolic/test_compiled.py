@@ -2,10 +2,10 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies_terms import EVERYTHING, conditions, numbers
 
 from penstock._concolic.solving.compiled import Evaluator, compile_term
 from penstock._concolic.terms import Term, add, const, evaluate, mod, negation, var
-from strategies_terms import EVERYTHING, conditions, numbers
 
 NAMES = ("a", "b", "c")
 

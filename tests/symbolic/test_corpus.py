@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import pytest
-from corpus_lab import Arc, handlers, ready, uncovered
+from tests.symbolic.corpus_lab import Arc, handlers, ready, uncovered
 
 from penstock._concolic.paths import Exploration
 from penstock._controllers.probing import Reaction

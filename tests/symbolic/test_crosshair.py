@@ -16,10 +16,10 @@ from typing import Any
 
 import crosshair.core_and_libs  # noqa: F401 - has CrossHair know the built-in types
 import pytest
-from corpus_lab import QUESTION, ready_app
 from crosshair.core import deep_realize, explore_paths
 from crosshair.options import DEFAULT_OPTIONS, AnalysisOptionSet
 from crosshair.statespace import RootNode
+from tests.symbolic.corpus_lab import QUESTION, ready_app
 
 from penstock._concolic.paths import Exploration
 from penstock._concolic.terms import evaluate

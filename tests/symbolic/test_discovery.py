@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from discovery_apps import (
+from tests.symbolic.discovery_apps import (
     SERVICE,
     Balancer,
     Counting,
@@ -15,7 +15,7 @@ from discovery_apps import (
     PortKnocking,
     TwoHops,
 )
-from discovery_learning import Learning
+from tests.symbolic.discovery_learning import Learning
 
 from penstock._check.check import check
 from penstock._check.packets import list_packets

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
-from forwarding_lab import FIELDS, WITH_FRAGMENTS, Lab, holding, unconfirmed, uncovered, values_of
+from tests.symbolic.forwarding_lab import (
+    FIELDS,
+    WITH_FRAGMENTS,
+    Lab,
+    holding,
+    unconfirmed,
+    uncovered,
+    values_of,
+)
 
 from penstock._concolic.terms import TRUE, Term, const, either, eq, evaluate, var
 from penstock._symbolic.forwarding import arrivals as forwarding

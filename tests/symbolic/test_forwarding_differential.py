@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 from bench.ovs.pool import Sample, sample
 from bench.ovs.rules import GROUPS, draw_bucket, draw_instructions, draw_match
-from forwarding_lab import FIELDS, WITH_FRAGMENTS, Lab, Observed, holding, unconfirmed, uncovered, values_of
+from tests.symbolic.forwarding_lab import (
+    FIELDS,
+    WITH_FRAGMENTS,
+    Lab,
+    Observed,
+    holding,
+    unconfirmed,
+    uncovered,
+    values_of,
+)
 
 from penstock._concolic.terms import Term, evaluate
 from penstock._symbolic.forwarding.arrivals import Arrival

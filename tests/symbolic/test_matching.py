@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forwarding_lab import FIELDS
+from tests.symbolic.forwarding_lab import FIELDS
 
 from penstock._concolic.terms import const, evaluate
 from penstock._symbolic.forwarding.matching import ALWAYS, NEVER, Header, Verdict

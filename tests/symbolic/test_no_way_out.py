@@ -14,7 +14,7 @@ from textwrap import indent
 from typing import Any, Final
 
 import pytest
-from followed_lab import plain_program, program
+from tests.symbolic.followed_lab import plain_program, program
 
 from penstock._concolic.run import Run
 from penstock._concolic.terms import var
@@ -31,8 +31,9 @@ BEFORE: Final = r"""
 import abc, array, ast, base64, binascii, bisect, builtins, calendar, cmath, codecs, collections, colorsys
 import contextlib, contextvars, copy, ctypes, dataclasses, datetime, decimal, difflib, enum, errno, fnmatch
 import fractions
-import functools, graphlib, hashlib, heapq, html, inspect, io, ipaddress, itertools, json, keyword, locale
-import logging, math, operator, os, pathlib
+import functools, graphlib, hashlib, heapq, html, http.cookies, inspect, io, ipaddress, itertools, json
+import keyword, locale
+import logging, math, netaddr, operator, os, pathlib
 import pickle, pprint, queue, random, re, reprlib, secrets, shlex, signal
 import socket, stat, statistics, string, struct, sys, textwrap, threading, time, traceback, types, typing
 import unicodedata, urllib.parse, uuid, warnings, weakref, zlib

@@ -1,10 +1,11 @@
 """Every path of a program is found once, with inputs that take it."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
+from tests.hash_seeds import printed_under_hash_seeds
 
-from hash_seeds import printed_under_hash_seeds
 from penstock._concolic.paths import Exploration, explore
 from penstock._concolic.run import MOST_DECISIONS, Run, lose
 from penstock._concolic.solving.solver import Solver
@@ -26,7 +27,7 @@ def look_up(key: Term, table: Iterable[Term], inputs: Inputs) -> int | None:
     return next((index for index, known in enumerate(table) if ask(eq(key, known), inputs)), None)
 
 
-def check_representatives(program: Callable[[Inputs], object], found: Exploration[object]) -> None:
+def check_representatives(program: Callable[[Inputs], object], found: Exploration[Any]) -> None:
     """Assert that inputs of a path take it, and no two paths share theirs."""
     for path in found.paths:
         with Run() as run:

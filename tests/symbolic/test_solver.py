@@ -1,10 +1,13 @@
 """The solver finds inputs where there are any, and always the same ones."""
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.hash_seeds import printed_under_hash_seeds
+from tests.strategies_terms import EVERYTHING, SPACE, VARIABLES, conditions
 
-from hash_seeds import printed_under_hash_seeds
 from penstock._concolic.solving.compiled import compile_term
 from penstock._concolic.solving.solver import Solver
 from penstock._concolic.solving.z3_terms import Question, Translator
@@ -23,7 +26,6 @@ from penstock._concolic.terms import (
     negation,
     var,
 )
-from strategies_terms import EVERYTHING, SPACE, VARIABLES, conditions
 
 H1, H2, FRESH, BROADCAST = 1, 2, 0xFE, (1 << 48) - 1
 TYPE = Variable("eth_type", 16, (0x0800, 0x0806), "hex")
@@ -62,7 +64,9 @@ def test_an_answer_is_found_exactly_where_there_is_one(asked: list[Term]) -> Non
 
 @settings(max_examples=100)
 @given(questions, st.lists(questions, max_size=3), st.randoms())
-def test_an_answer_depends_on_nothing_but_the_set_of_conditions(asked: list[Term], before, random) -> None:
+def test_an_answer_depends_on_nothing_but_the_set_of_conditions(
+    asked: list[Term], before: list[list[Term]], random: Random
+) -> None:
     solver = Solver(SPACE)
     for other in before:
         solver.solve(other)
@@ -193,7 +197,7 @@ def test_when_z3_gives_up_the_solver_says_so() -> None:
 
 
 PROGRAM = """
-from strategies_terms import SPACE
+from tests.strategies_terms import SPACE
 from penstock._concolic.solving.solver import Solver
 from penstock._concolic.terms import *
 a, b, c = (variable.term for variable in SPACE.variables)

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 import pytest
-from followed_lab import MAC, all_of, number, paths, program, run
+from tests.symbolic.followed_lab import MAC, all_of, number, paths, program, run
 
 from penstock._concolic.run import Run
 from penstock._concolic.terms import var

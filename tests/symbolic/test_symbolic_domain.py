@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from frame_strategies import FRAMES, HOSTS, usual, valid
+from tests.symbolic.frame_strategies import FRAMES, HOSTS, usual, valid
 
 from penstock._concolic.packets.domain import Addresses, Sender
 from penstock._concolic.packets.frames import FrameSpace

@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 
 import pytest
-from frame_strategies import FRAMES, alike, decisions, inputs, taken, usual
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.symbolic.frame_strategies import FRAMES, alike, decisions, inputs, taken, usual
 
 from penstock._concolic.packets.headers import INPUTS
 from penstock._concolic.run import Run, unnoticed
 from penstock._concolic.space import Inputs
-from penstock._concolic.terms import evaluate
+from penstock._concolic.terms import Term, evaluate
 from penstock._concolic.values.integers import term_of
 from penstock._concolic.values.parts import concrete
 from penstock._concolic.values.sym_bytes import SymBytes
@@ -23,7 +23,7 @@ from penstock.packet import parse
 some = settings(max_examples=150)
 
 
-def evaluated(terms: tuple[object, ...], values: Inputs) -> bytes:
+def evaluated(terms: tuple[Term, ...], values: Inputs) -> bytes:
     return bytes(evaluate(term, values) for term in terms)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from frame_strategies import FRAMES, decisions, usual
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from os_ken.ofproto import (
@@ -17,6 +16,7 @@ from os_ken.ofproto import (
 )
 from os_ken.ofproto.ofproto_parser import header as parse_header
 from os_ken.ofproto.ofproto_parser import msg as parse_message
+from tests.symbolic.frame_strategies import FRAMES, decisions, usual
 
 from penstock._concolic.packets.frames import SymFrame
 from penstock._concolic.packets.inputs import (

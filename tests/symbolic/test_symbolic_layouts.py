@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from frame_strategies import usual
+from tests.symbolic.frame_strategies import usual
 
 from penstock._concolic.packets import layouts
 from penstock._concolic.packets.frames import FrameSpace

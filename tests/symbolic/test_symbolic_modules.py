@@ -12,6 +12,7 @@ from typing import Any
 
 import os_ken.lib
 import pytest
+from tests.required_tools import do_without
 
 from penstock._base import ryu_names
 from penstock._concolic.code import rewrite
@@ -19,7 +20,6 @@ from penstock._concolic.run import MARK
 from penstock._controllers.osken import framework
 from penstock._controllers.osken.binding import OsKenController
 from penstock.openflow.messages import FeaturesReply
-from required_tools import do_without
 
 
 def followed_copy(name: str) -> ModuleType:
@@ -113,9 +113,10 @@ def of_dataclasses(module: Any) -> Any:
     class Point:
         x: int
         y: int = module.field(default=2, compare=False)
-        tags: list = module.field(default_factory=list, repr=False)
+        tags: list[str] = module.field(default_factory=list, repr=False)
 
-    point = Point(1)
+    made: Any = Point
+    point = made(1)
     moved = module.replace(point, x=3)
     return repr(moved), moved > point, module.asdict(moved), [f.name for f in module.fields(Point)]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from frame_strategies import FRAMES, alike, decisions, inputs, taken, usual
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.symbolic.frame_strategies import FRAMES, alike, decisions, inputs, taken, usual
 
 from penstock._concolic.code.summaries import UNFOLLOWED
 from penstock._concolic.packets.native_headers import FUNCTIONS, parse_native

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_agreement import Inputs, check, pairs_of_inputs
+from tests.symbolic.plain_agreement import Inputs, check, pairs_of_inputs
 
 from penstock._concolic.run import Run
 from penstock._concolic.terms import Term, bits, both, const, eq, lt, negation, sub, var
@@ -25,7 +25,7 @@ from penstock._concolic.values.sym_bytes import (
     terms_of,
     to_int,
 )
-from penstock._concolic.values.sym_str import SymStr
+from penstock._concolic.values.sym_str import SymStr, pieces_of
 from penstock._concolic.values.sym_str_build import mac_text
 
 WIDTHS = {"mac": 48, "type": 16, "letter": 7}
@@ -133,7 +133,7 @@ def test_a_program_on_bytes_does_what_it_does_on_plain_ones(case: Any) -> None:
     check(program, plain, symbolic, inputs, others)
 
 
-def dst(value: int = 0x0A0B0C0D0E0F) -> bytes:
+def dst(value: int = 0x0A0B0C0D0E0F) -> Any:
     return integer(value, DST).to_bytes(6, "big")
 
 
@@ -164,7 +164,7 @@ def test_constants_amid_bytes_stay_constants() -> None:
 
 def test_hexadecimal_digits_of_bytes_are_a_text_that_keeps_them() -> None:
     assert term_of(dst().hex(":") == "01:00:00:00:00:02") == eq(DST, const(0x010000000002))
-    assert dst().hex(":").pieces == mac_text(0x0A0B0C0D0E0F, DST).pieces
+    assert dst().hex(":").pieces == pieces_of(mac_text(0x0A0B0C0D0E0F, DST))
     assert terms_of(from_hex(mac_text(5, DST).replace(":", ""))) == terms_of(dst())
 
 

@@ -11,9 +11,9 @@ import operator
 from typing import Any
 
 import pytest
-from followed_lab import data, number, run
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.symbolic.followed_lab import data, number, run
 
 
 class Colour(enum.IntEnum):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from frame_strategies import FRAMES, alike, decisions, inputs, taken, text_for, usual
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from os_ken.lib.packet import (
@@ -25,6 +24,7 @@ from os_ken.lib.packet import (
     udp,
     vlan,
 )
+from tests.symbolic.frame_strategies import FRAMES, alike, decisions, inputs, taken, text_for, usual
 
 from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED
 from penstock._concolic.packets.frame_calls import FUNCTIONS

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_agreement import Inputs, at, check, pairs_of_inputs
+from tests.symbolic.plain_agreement import Inputs, at, check, pairs_of_inputs
 
 from penstock._concolic.run import Run
 from penstock._concolic.terms import Term, bits, both, const, either, eq, le, lt, negation, sub, var
@@ -61,7 +61,8 @@ def written_as(name: str, value: Callable[[str], tuple[int, Term]]) -> str:
         case "ascii":
             number, term = value("low")
             data = [integer(number >> 7, bits(term, 7, 7)), integer(number & 127, bits(term, 0, 7))]
-            return keep(bytes, data).decode("latin-1")
+            decoded: str = keep(bytes, data).decode("latin-1")
+            return decoded
         case form:
             return ipv6_text(*value("ip6"), form)
 
@@ -211,7 +212,7 @@ def ip(value: int = 0x0A000001) -> str:
     return ipv4_text(value, IP)
 
 
-def condition(answer: object) -> Term:
+def condition(answer: Any) -> Term:
     """Return the condition of an answer, which must not have been decided or lost."""
     return term_of(answer)
 
@@ -325,7 +326,7 @@ def test_a_digit_that_is_none_decides_whether_reading_a_number_fails() -> None:
 
 def test_capitals_and_small_letters_keep_the_number() -> None:
     assert condition(mac().upper() == "0A:0B:0C:0D:0E:10") == eq(SRC, const(0x0A0B0C0D0E10))
-    assert mac().upper().lower().pieces == pieces_of(mac())
+    assert pieces_of(mac().upper().lower()) == pieces_of(mac())
     assert (mac().upper() == "0a:0b:0c:0d:0e:10") is False
 
 
@@ -386,7 +387,7 @@ def test_joining_keeps_all_pieces() -> None:
     assert join_texts(mac(), ["a", "b"]) == f"a{mac()}b" and join_texts(",", ["a", "b"]) == "a,b"
     assert type(join_texts(",", ["a", "b"])) is str
     with pytest.raises(TypeError):
-        join_texts(",", ["a", 1])
+        join_texts(",", ["a", 1])  # type: ignore[list-item]
 
 
 def test_pieces_are_found_in_the_characters_that_they_come_to() -> None:

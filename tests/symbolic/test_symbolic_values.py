@@ -46,7 +46,7 @@ def symbolic_address(kind: type, plain: object) -> Any:
     return made
 
 
-HOLDERS = [
+HOLDERS: list[tuple[Any, Any]] = [
     (port(), 7),
     (src(), PLAIN_SRC),
     (port().to_bytes(2, "big"), b"\0\7"),

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "soundness"))
-
-import proactive_programs
+from tests.soundness import proactive_programs
 from tests.soundness.programs import Program
 
 from penstock._engine.building import Built

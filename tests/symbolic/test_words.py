@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies_terms import SPACE, conditions
 
 from penstock._concolic.pretty_print import condition_in_words, say
 from penstock._concolic.run import Run
@@ -26,7 +27,6 @@ from penstock._concolic.terms import (
     shr,
 )
 from penstock.addresses import ipv4, ipv6, mac
-from strategies_terms import SPACE, conditions
 
 INPUTS = Space(
     (

@@ -3,10 +3,10 @@
 import z3
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.strategies_terms import EVERYTHING, VARIABLES, numbers
 
 from penstock._concolic.solving.z3_terms import Translator
 from penstock._concolic.terms import Term, add, const, evaluate, floordiv, mod, mul, shl, shr, sub, truth, var
-from strategies_terms import EVERYTHING, VARIABLES, numbers
 
 A, B = VARIABLES[0].term, VARIABLES[1].term
 

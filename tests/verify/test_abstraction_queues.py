@@ -33,7 +33,7 @@ def _kinds(world: World, node: str) -> list[str]:
     return [str(each).split()[1] for each in world.enabled() if str(each).startswith(f"{node} ")]
 
 
-def test_nomatch_keeps_the_packet_and_asks_once():
+def test_nomatch_keeps_the_packet_and_asks_once() -> None:
     model, _ = BUILDERS["mac-learning"](2, 2)
     world = _world(model)
     before: SwitchQueues = world.state("s1")
@@ -44,7 +44,7 @@ def test_nomatch_keeps_the_packet_and_asks_once():
     assert len(controller.requests) == 1
 
 
-def test_ctrl_takes_the_request_and_fills_the_forward_queue():
+def test_ctrl_takes_the_request_and_fills_the_forward_queue() -> None:
     model, _ = BUILDERS["mac-learning"](2, 2)
     world = _world(model)
     _take(world, "s1 nomatch")
@@ -56,7 +56,7 @@ def test_ctrl_takes_the_request_and_fills_the_forward_queue():
     assert {arrival.port for arrival in world.state("s2").packets} == {1, 2}
 
 
-def test_a_barrier_keeps_later_rules_waiting_until_it_is_answered():
+def test_a_barrier_keeps_later_rules_waiting_until_it_is_answered() -> None:
     model, _ = BUILDERS["stateless-firewall"](1, 2)
     world = _world(model)
     _take(world, "s1 nomatch")
@@ -71,7 +71,7 @@ def test_a_barrier_keeps_later_rules_waiting_until_it_is_answered():
     assert not world.state("c0").replies
 
 
-def test_messages_between_barriers_are_carried_out_in_any_order():
+def test_messages_between_barriers_are_carried_out_in_any_order() -> None:
     model, _ = BUILDERS["message-reordering"](1, 2)
     orders = []
     for rule in ("in_port=1", "tcp_dst=22"):
@@ -83,7 +83,7 @@ def test_messages_between_barriers_are_carried_out_in_any_order():
     assert orders == [1, 1]
 
 
-def test_a_rule_turns_nomatch_into_match():
+def test_a_rule_turns_nomatch_into_match() -> None:
     model, _ = BUILDERS["right-nesting"](1, 2)
     world = _world(model)
     for kind in ("s1 nomatch 1 [h1 > h2 tcp 1024 > 22", "s1 nomatch"):
@@ -94,7 +94,7 @@ def test_a_rule_turns_nomatch_into_match():
     assert "match" in _kinds(world, "s1")
 
 
-def test_kuai_carries_out_what_stands_before_a_barrier_at_once():
+def test_kuai_carries_out_what_stands_before_a_barrier_at_once() -> None:
     model, _ = BUILDERS["stateless-firewall"](1, 2, kuai=True)
     world = _world(model)
     _take(world, "s1 nomatch")
@@ -105,18 +105,18 @@ def test_kuai_carries_out_what_stands_before_a_barrier_at_once():
     assert not world.state("c0").replies
 
 
-def test_a_packet_remembers_the_switches_it_left():
+def test_a_packet_remembers_the_switches_it_left() -> None:
     assert visited("") == frozenset()
     tag = with_visit(with_visit(with_visit("", "s2"), "s1"), "s2")
     assert visited(tag) == {"s1", "s2"}
     assert tag == with_visit(with_visit("", "s1"), "s2")
 
 
-def test_members_that_say_the_same_get_names_of_their_own():
+def test_members_that_say_the_same_get_names_of_their_own() -> None:
     assert list(named([1, 2, 3], lambda number: "odd" if number % 2 else "even")) == ["even", "odd", "odd #2"]
 
 
-def test_packets_from_nowhere_are_refused():
+def test_packets_from_nowhere_are_refused() -> None:
     network = build_network(
         chain(1, [(1, 1), (1, 2)]),
         controllers=NativeController(program("mac_learning.py:MacLearning"), ("s1",)),
@@ -128,7 +128,7 @@ def test_packets_from_nowhere_are_refused():
         lift(network, network.initial(), {"s1:9": ()})
 
 
-def test_switches_that_count_packets_are_refused():
+def test_switches_that_count_packets_are_refused() -> None:
     network = build_network(
         chain(1, [(1, 1), (1, 2)]),
         controllers=NativeController(program("mac_learning.py:MacLearning"), ("s1",)),

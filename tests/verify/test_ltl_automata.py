@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -32,6 +33,7 @@ from penstock._verify.ltl.translation import automaton_of
 PROPOSITIONS = 3
 literals = st.builds(Literal, st.integers(0, PROPOSITIONS - 1), st.booleans())
 letters = st.integers(0, 2**PROPOSITIONS - 1)
+Word = tuple[list[int], list[int]]
 words = st.tuples(st.lists(letters, max_size=4), st.lists(letters, min_size=1, max_size=4))
 
 
@@ -66,7 +68,7 @@ def simplified(formula: Core) -> Core:
 
 @settings(max_examples=300)
 @given(as_written, st.lists(words, min_size=5, max_size=10))
-def test_an_automaton_accepts_the_words_of_its_formula(formula: Core, some: list) -> None:
+def test_an_automaton_accepts_the_words_of_its_formula(formula: Core, some: list[Word]) -> None:
     small = simplified(formula)
     automaton, from_raw = automaton_of(small), automaton_of(formula)
     for stem, loop in some:
@@ -76,14 +78,17 @@ def test_an_automaton_accepts_the_words_of_its_formula(formula: Core, some: list
         assert from_raw.accepts(stem, loop) == truth
 
 
+Join = Callable[[Core, Core], Core]
+
+
 def _written(random: Random, operators: int) -> Core:
     """Return a formula over two propositions only, so that its parts often have to do with each other."""
     if operators == 0:
         return Literal(random.randrange(2), random.random() < 0.5)
     left = random.randrange(operators)
     one, other = _written(random, left), _written(random, operators - 1 - left)
-    join = random.choice([lambda a, b: All((a, b)), lambda a, b: Any((a, b)), Until, Release])
-    return join(random.choice([one, one, TRUE, FALSE]), other)
+    joins: list[Join] = [lambda a, b: All((a, b)), lambda a, b: Any((a, b)), Until, Release]
+    return random.choice(joins)(random.choice([one, one, TRUE, FALSE]), other)
 
 
 def test_simplification_and_translation_keep_the_meaning_of_many_small_formulas() -> None:
@@ -105,14 +110,14 @@ def test_a_formula_or_its_negation_is_true(formula: Core, word: tuple[list[int],
 
 @settings(max_examples=200)
 @given(as_written, as_written, st.lists(words, min_size=3, max_size=6))
-def test_implications_seen_by_shape_hold(one: Core, other: Core, some: list) -> None:
+def test_implications_seen_by_shape_hold(one: Core, other: Core, some: list[Word]) -> None:
     if implies(one, other):
         assert all(holds(other, *word) for word in some if holds(one, *word))
 
 
 @settings(max_examples=200)
 @given(as_written, words, st.data())
-def test_repeating_letters_changes_nothing(formula: Core, word: tuple, data: st.DataObject) -> None:
+def test_repeating_letters_changes_nothing(formula: Core, word: Word, data: st.DataObject) -> None:
     stem, loop = ([letter for letter in part for _ in range(data.draw(st.integers(1, 3)))] for part in word)
     assert holds(formula, stem, loop) == holds(formula, *word)
 

@@ -9,7 +9,15 @@ from typing import Any
 
 import networkx
 import pytest
-from ltl_systems import SIGNATURE, Bits, Option, Processes, random_formula, random_processes
+from tests.verify.ltl_systems import (
+    SIGNATURE,
+    Bits,
+    Option,
+    Processes,
+    State,
+    random_formula,
+    random_processes,
+)
 
 from penstock._explore.search import Bounds
 from penstock._verify.ltl.checking import Verdict, decide, invariant_of, is_safety, property_of
@@ -36,7 +44,7 @@ def broken_by_components(system: Processes, grounded: Grounded, *, fair: bool) -
     graph.add_nodes_from(waiting)
     for node in waiting:
         state, place = node
-        steps = list(system.successors(state)) or [("rest", None, state)]
+        steps: list[tuple[str, int | None, State]] = [*system.successors(state)] or [("rest", None, state)]
         for after in automaton.successors(place, grounded.letter(state)):
             for _, actor, target in steps:
                 if (target, after) not in graph:

@@ -6,10 +6,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.explore.plain_search import TooLarge, oracle
+from tests.explore.random_systems import random_network
+from tests.little_components import two_talkers
 
-from explore.plain_search import TooLarge, oracle
-from explore.random_systems import random_network
-from little_components import two_talkers
 from penstock._properties.base import Property
 from penstock._verify.ltl.checking import Verdict, decide, property_of
 from penstock._verify.ltl.product import ComponentView, NetworkRuns

@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from ltl_systems import SIGNATURE, Bits, Processes, in_spin, random_formula, random_processes
+from tests.verify.ltl_systems import SIGNATURE, Bits, Processes, in_spin, random_formula, random_processes
 
 from penstock._verify.ltl.checking import decide, property_of
 from penstock._verify.ltl.syntax import Formula

@@ -44,11 +44,11 @@ def _verified(shape: str) -> Verification:
     return verify(lift(network, joined(network, "c0").start, traffic, how), [NoLoops()])
 
 
-def test_on_a_line_no_packet_comes_back(ryu_sources: Path):
+def test_on_a_line_no_packet_comes_back(ryu_sources: Path) -> None:
     assert _verified("linear,2").verdict == "proved"
 
 
-def test_on_a_ring_a_flooded_packet_comes_back(ryu_sources: Path):
+def test_on_a_ring_a_flooded_packet_comes_back(ryu_sources: Path) -> None:
     found = _verified("ring,3")
     assert found.verdict == "violated" and not found.diverged
     story = [str(step) for step in found.outcome.violations[0].path]

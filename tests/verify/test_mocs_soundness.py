@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from random_programs import case
+from tests.verify.random_programs import case
 
 from penstock._explore.search import Bounds
 from penstock._verify.verification import verify
@@ -22,7 +22,7 @@ AT_MOST = Bounds(states=1_000)
 
 
 @pytest.mark.parametrize("portion", range(PORTIONS))
-def test_verdicts_agree_with_reductions_on_and_off(portion: int):
+def test_verdicts_agree_with_reductions_on_and_off(portion: int) -> None:
     verdicts = []
     for seed in range(portion, SEEDS, PORTIONS):
         model, properties = case(seed)

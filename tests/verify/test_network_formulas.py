@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock._controllers.controller import FLOOD, Controller
-from penstock._replay import replay
+from penstock._replay.replaying import replay
+from penstock._scenario.options import VerifyOptions
 from penstock._scenario.scenario import Scenario
-from penstock._scenario.verify_options import VerifyOptions
 from penstock._verify import verification
 from penstock._verify.formulas import read
 from penstock._verify.proof import Proof, Proving, prove
@@ -70,9 +71,7 @@ def scenario(controller: type[Controller]) -> Scenario:
     )
 
 
-def proof_of(
-    controller: type[Controller], text: str, *, output: Path | None = None, **options: bool
-) -> Proof:
+def proof_of(controller: type[Controller], text: str, *, output: Path | None = None, **options: Any) -> Proof:
     return prove(scenario(controller), VerifyOptions((text,), **options), output=output)
 
 
@@ -92,7 +91,7 @@ def proof_of(
         ("(G h1.name != h2.name) and G [recv(h, p)] p.dst == h", True),
     ],
 )
-def test_what_must_never_be_is_decided_with_reductions(text: str, invariant: bool):
+def test_what_must_never_be_is_decided_with_reductions(text: str, invariant: bool) -> None:
     proving = Proving(scenario(Hub), VerifyOptions((text,)))
     claims = proving.claims(proving.lifted({}))
     assert bool(claims.invariants) == invariant
@@ -109,7 +108,7 @@ def test_what_must_never_be_is_decided_with_reductions(text: str, invariant: boo
         ("G exists p in h1.rcvq: p.ssh", None),
     ],
 )
-def test_how_many_packets_break_a_formula(text: str, packets: int | None):
+def test_how_many_packets_break_a_formula(text: str, packets: int | None) -> None:
     proving = Proving(scenario(Hub), VerifyOptions(("NoForwardingLoops",)))
     vocabulary = proving.claims(proving.lifted({})).vocabulary
     assert read(text, vocabulary).packets == packets
@@ -129,13 +128,13 @@ def test_how_many_packets_break_a_formula(text: str, packets: int | None):
         ("true", "proved"),
     ],
 )
-def test_a_hub_is_judged(text: str, result: str):
+def test_a_hub_is_judged(text: str, result: str) -> None:
     found = proof_of(Hub, text)
     assert (found.result, found.bounds) == (result, [])
     assert all(finding.confirmed for finding in found.findings)
 
 
-def test_what_should_happen_happens_only_under_fairness(tmp_path: Path):
+def test_what_should_happen_happens_only_under_fairness(tmp_path: Path) -> None:
     text = "F exists p in h2.rcvq: p.src == h1"
     unfair = proof_of(Hub, text, output=tmp_path)
     assert unfair.result == "violated"
@@ -145,7 +144,7 @@ def test_what_should_happen_happens_only_under_fairness(tmp_path: Path):
     assert proof_of(Hub, text, fair=True).result == "proved"
 
 
-def test_a_rule_may_vanish_if_timeouts_count():
+def test_a_rule_may_vanish_if_timeouts_count() -> None:
     text = "G not controller.expired"
     assert proof_of(OneWay, text).result == "proved"
     gone = proof_of(OneWay, text, timeouts=True)
@@ -154,23 +153,23 @@ def test_a_rule_may_vanish_if_timeouts_count():
     assert any(" expire " in step for step in told) and " gone " in told[-1]
 
 
-def test_what_is_sent_need_not_be_sent():
+def test_what_is_sent_need_not_be_sent() -> None:
     assert proof_of(Hub, "F exists p in s1.pktq: p.src == h1").result == "violated"
 
 
-def test_a_program_that_raises_is_told_of():
+def test_a_program_that_raises_is_told_of() -> None:
     found = proof_of(Failing, "NoForwardingLoops")
     assert any("raised exceptions" in remark for remark in found.remarks)
     assert proof_of(Failing, "ControllerCrash").result == "violated"
 
 
-def test_a_program_with_ever_more_states_is_not_proved(monkeypatch: pytest.MonkeyPatch):
+def test_a_program_with_ever_more_states_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "MOST_PROGRAMS", 30)
     found = proof_of(Counting, "NoForwardingLoops")
     assert found.result == "bounded"
     assert any("states of the program, which may have ever more" in reason for reason in found.bounds)
 
 
-def test_a_proof_begins_when_all_switches_have_joined():
+def test_a_proof_begins_when_all_switches_have_joined() -> None:
     cold = replace(scenario(Hub), search={"start": "cold"})
     assert prove(cold, VerifyOptions(("G not <nomatch(s, p)> true",))).result == "violated"

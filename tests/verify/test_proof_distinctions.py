@@ -26,16 +26,16 @@ def _proof(program: str, *properties: str, **more: Any) -> Proof:
 
 
 @pytest.mark.parametrize("program", ["Comparing", "Peeking", "Impatient"])
-def test_what_is_kept_and_decides_later_is_found(program: str):
+def test_what_is_kept_and_decides_later_is_found(program: str) -> None:
     assert _proof(program, "ControllerCrash").result == "violated"
 
 
-def test_a_packet_that_is_kept_whole_and_sent_on_is_no_hindrance():
+def test_a_packet_that_is_kept_whole_and_sent_on_is_no_hindrance() -> None:
     proof = _proof("Holding", "ControllerCrash")
     assert (proof.result, proof.bounds) == ("proved", [])
 
 
-def test_what_is_sent_of_a_packet_bounds_a_proof_if_there_is_no_end_of_it():
+def test_what_is_sent_of_a_packet_bounds_a_proof_if_there_is_no_end_of_it() -> None:
     proof = _proof("Dispatching", "G forall p in h2.rcvq: p.src == h2")
     assert proof.result in ("violated", "bounded")
     assert proof.findings or any("keeps or sends tcp_dst" in reason for reason in proof.bounds)
@@ -51,7 +51,7 @@ def test_what_is_sent_of_a_packet_bounds_a_proof_if_there_is_no_end_of_it():
         "G forall p in h2.rcvq: p.tcp_src != p.tcp_dst or p.tcp_src == 0",
     ],
 )
-def test_whatever_a_formula_asks_of_one_packet_tells_packets_apart(formula: str):
+def test_whatever_a_formula_asks_of_one_packet_tells_packets_apart(formula: str) -> None:
     assert _proof("Wire", formula).result == "violated"
 
 
@@ -64,13 +64,13 @@ def test_whatever_a_formula_asks_of_one_packet_tells_packets_apart(formula: str)
         "G forall p in s1.pktq: p.tcp_dst != p.port",
     ],
 )
-def test_comparisons_that_may_tell_any_two_packets_apart_bound_a_proof(formula: str):
+def test_comparisons_that_may_tell_any_two_packets_apart_bound_a_proof(formula: str) -> None:
     proof = _proof("Wire", formula)
     assert proof.result == "violated" or any("tell any two packets apart" in said for said in proof.bounds)
     assert proof.result != "proved"
 
 
-def test_a_proof_says_what_of_the_scenario_plays_no_part():
+def test_a_proof_says_what_of_the_scenario_plays_no_part() -> None:
     proof = _proof(
         "Wire",
         "ControllerCrash",
@@ -85,7 +85,7 @@ def test_a_proof_says_what_of_the_scenario_plays_no_part():
 @pytest.mark.parametrize(
     ("options", "words"), [({"fair": True}, "again and again"), ({"mode": "mocs"}, "'mocs'")]
 )
-def test_a_proof_says_what_its_options_take_for_granted(options: dict[str, Any], words: str):
+def test_a_proof_says_what_its_options_take_for_granted(options: dict[str, Any], words: str) -> None:
     table = {"properties": ["ControllerCrash"], **options}
     proof = _proof("Wire", verify=table)
     assert any(words in sentence for sentence in proof.assumptions)
@@ -100,7 +100,9 @@ def test_a_proof_says_what_its_options_take_for_granted(options: dict[str, Any],
         ("G forall p in h2.rcvq: p.vlan_vid != 5", "4101", 38),
     ],
 )
-def test_a_value_that_a_field_never_has_as_it_is_written_is_refused(formula: str, hint: str, column: int):
+def test_a_value_that_a_field_never_has_as_it_is_written_is_refused(
+    formula: str, hint: str, column: int
+) -> None:
     with pytest.raises(PenstockError, match=f"^Column {column}: .*{hint}"):
         _proof("Wire", formula)
 
@@ -109,11 +111,11 @@ def test_a_value_that_a_field_never_has_as_it_is_written_is_refused(formula: str
     "formula",
     ['G forall p in h2.rcvq: p.ipv4_dst != ""', "G forall p in h2.rcvq: p.arp_tpa != p.ipv4_dst"],
 )
-def test_packets_that_have_a_field_are_told_from_those_that_have_not(formula: str):
+def test_packets_that_have_a_field_are_told_from_those_that_have_not(formula: str) -> None:
     assert _proof("Wire", formula).result == "violated"
 
 
-def test_a_variable_of_the_program_is_no_address_of_a_host_whatever_its_name():
+def test_a_variable_of_the_program_is_no_address_of_a_host_whatever_its_name() -> None:
     proof = _proof("Wire", "G forall p in h2.rcvq: p.arp_tpa != controller.ip")
     assert any("tell any two packets apart" in said for said in proof.bounds) or proof.findings
     assert _proof("Wire", 'G controller.ip != "Nobody"').result == "proved"

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from penstock._cli.main import commands
-from penstock._replay import replay
+from penstock._replay.replaying import replay
 from penstock.errors import PenstockError
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "mocs"
@@ -34,7 +34,7 @@ def _json(name: str, folder: Path, *options: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", PROVED)
-def test_a_program_without_bugs_is_proved(name: str, tmp_path: Path):
+def test_a_program_without_bugs_is_proved(name: str, tmp_path: Path) -> None:
     found = _json(name, tmp_path)
     assert (found["result"], found["bounded_by"]) == ("proved", [])
     assert found["classes"] == sum(found["classes_by_host"].values()) > 2
@@ -42,7 +42,7 @@ def test_a_program_without_bugs_is_proved(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", VIOLATED)
-def test_a_bug_is_told_and_its_trace_replayed(name: str, tmp_path: Path):
+def test_a_bug_is_told_and_its_trace_replayed(name: str, tmp_path: Path) -> None:
     found = _json(name, tmp_path)
     assert found["result"] == "violated"
     (violation,) = found["violations"]
@@ -52,28 +52,28 @@ def test_a_bug_is_told_and_its_trace_replayed(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", VIOLATED)
-def test_a_bug_is_invisible_in_kuais_model(name: str, tmp_path: Path):
+def test_a_bug_is_invisible_in_kuais_model(name: str, tmp_path: Path) -> None:
     assert _json(name, tmp_path, "--mode", "kuai")["result"] == "proved"
 
 
-def test_ryus_switch_has_no_loops_on_a_line(ryu_sources: Path, tmp_path: Path):
+def test_ryus_switch_has_no_loops_on_a_line(ryu_sources: Path, tmp_path: Path) -> None:
     found = _json("ryu_line", tmp_path)
     assert (found["result"], found["bounded_by"]) == ("proved", [])
 
 
-def test_ryus_switch_loops_on_a_ring(ryu_sources: Path, tmp_path: Path):
+def test_ryus_switch_loops_on_a_ring(ryu_sources: Path, tmp_path: Path) -> None:
     ran = _run("ryu_ring", tmp_path)
     assert ran.return_value == 1
     assert "comes back to s1" in ran.stdout and "output:flood" in ran.stdout
 
 
-def test_a_bound_is_no_proof(tmp_path: Path):
+def test_a_bound_is_no_proof(tmp_path: Path) -> None:
     found = _json("cp4_policy", tmp_path, "--mode", "off", "--states", "10")
     assert found["result"] == "bounded"
     assert "10 states" in found["bounded_by"][0]
 
 
-def test_time_that_is_up_is_no_proof(tmp_path: Path):
+def test_time_that_is_up_is_no_proof(tmp_path: Path) -> None:
     found = _json("cp3_learning", tmp_path, "--seconds", "0.000001")
     assert found["result"] == "bounded"
     assert any("seconds" in reason or "Time was up" in reason for reason in found["bounded_by"])
@@ -91,7 +91,7 @@ def test_time_that_is_up_is_no_proof(tmp_path: Path):
         ("X true", "There is no next"),
     ],
 )
-def test_a_formula_that_means_nothing_is_refused(formula: str, sentence: str, tmp_path: Path):
+def test_a_formula_that_means_nothing_is_refused(formula: str, sentence: str, tmp_path: Path) -> None:
     refused = _run("cp3_learning", tmp_path, "-p", formula)
     assert isinstance(refused.exception, PenstockError)
     assert sentence in str(refused.exception)
@@ -108,7 +108,7 @@ def test_a_formula_that_means_nothing_is_refused(formula: str, sentence: str, tm
     ],
     ids=str,
 )
-def test_a_damaged_trace_is_refused(damage: dict[str, Any], tmp_path: Path):
+def test_a_damaged_trace_is_refused(damage: dict[str, Any], tmp_path: Path) -> None:
     (violation,) = _json("bug_nesting", tmp_path)["violations"]
     path = Path(violation["trace"])
     header, *rest = path.read_text().splitlines(keepends=True)
@@ -119,7 +119,7 @@ def test_a_damaged_trace_is_refused(damage: dict[str, Any], tmp_path: Path):
         replay(path)
 
 
-def test_what_the_property_of_a_search_means_here_is_said(tmp_path: Path):
+def test_what_the_property_of_a_search_means_here_is_said(tmp_path: Path) -> None:
     said = "NoForwardingLoops is decided in a weaker form"
     found = _json("cp1_firewall", tmp_path, "--property", "NoForwardingLoops")
     assert found["result"] == "proved"

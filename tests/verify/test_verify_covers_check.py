@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from random_programs import Ingredients, case, ingredients, kind_of, network_with
+from tests.verify.random_programs import Ingredients, case, ingredients, kind_of, network_with
 
 from penstock._engine.building import joined
 from penstock._explore.breadth_first import breadth_first
@@ -80,7 +80,7 @@ def _checked(seed: int) -> Outcome:
 
 
 @pytest.mark.parametrize("portion", range(PORTIONS))
-def test_what_check_finds_verify_finds(portion: int):
+def test_what_check_finds_verify_finds(portion: int) -> None:
     found = 0
     for seed in range(portion, SEEDS, PORTIONS):
         if _checked(seed).result == "violation":

@@ -1,5 +1,7 @@
 """Programs whose switches do more than match and forward, and that hear more than requests."""
 
+from typing import Any
+
 from penstock._controllers.controller import FLOOD, Controller
 from penstock.openflow.actions import ApplyActions, GotoTable, Group, Output, SetField
 from penstock.openflow.fields import ETH_IPV4, ETH_MPLS, IP_TCP
@@ -164,7 +166,8 @@ class Counting(Controller):
         self.send(switch, StatsRequest(AggregateRequest()))
 
     def stats(self, _switch: str, message: StatsReply) -> None:
-        if message.body.packet_count:
+        body: Any = message.body
+        if body.packet_count:
             raise RuntimeError("it was used")
 
 

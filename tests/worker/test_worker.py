@@ -109,6 +109,6 @@ def test_nothing_is_left_of_a_command_that_is_killed(tmp_path: Path) -> None:
     command.kill()
     command.wait()
     until = time.monotonic() + 30
-    while processes_with(f"sleep {number}") or list(temporary.iterdir()):
+    while processes_with(f"sleep {number}") or any(temporary.iterdir()):
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -62,14 +62,14 @@ def received(records: list[Record], name: str) -> int:
 
 
 class TestOff:
-    def test_without_budgets_nothing_goes_wrong(self):
+    def test_without_budgets_nothing_goes_wrong(self) -> None:
         world = line(Faults(), pings=3)
         seen: list[Record] = watched(world)
         world.run(Random(1), faults=True)
         assert answered(world) == 3
         assert all(record.node != "fabric" and not record.lost for record in seen)
 
-    def test_a_run_that_was_not_told_to_leaves_the_faults_alone(self):
+    def test_a_run_that_was_not_told_to_leaves_the_faults_alone(self) -> None:
         world = line(Faults(drops=5, link_failures=5), pings=3)
         world.run(Random(1))
         assert answered(world) == 3
@@ -77,7 +77,7 @@ class TestOff:
 
 
 class TestChannelFaults:
-    def test_a_dropped_packet_is_gone(self):
+    def test_a_dropped_packet_is_gone(self) -> None:
         world = line(Faults(drops=1))
         world.take("h1 send ping h2")
         assert "drop h1:0" in texts(world)
@@ -87,7 +87,7 @@ class TestChannelFaults:
         assert answered(world) == 0
         assert world.state("fabric").budget.drops == 0
 
-    def test_a_duplicated_packet_arrives_twice(self):
+    def test_a_duplicated_packet_arrives_twice(self) -> None:
         world = line(Faults(duplicates=1))
         records = watched(world)
         world.take("h1 send ping h2")
@@ -98,7 +98,7 @@ class TestChannelFaults:
         assert received(records, "h1") == 2
         assert answered(world) == 1
 
-    def test_two_packets_change_places(self):
+    def test_two_packets_change_places(self) -> None:
         world = line(Faults(reorders=1), pings=2)
         order: list[object] = []
         world.observe(lambda r: order.extend(e.detail[1] for e in r.events if e.kind == "answered"))
@@ -109,7 +109,7 @@ class TestChannelFaults:
         world.run()
         assert order == [2, 1]
 
-    def test_control_channels_are_reliable(self):
+    def test_control_channels_are_reliable(self) -> None:
         world = line(Faults(drops=9, duplicates=9, reorders=9, disconnects=1))
         world.take("fabric disconnect s1-c0")
         world.run()
@@ -123,7 +123,7 @@ class TestChannelFaults:
 
 
 class TestLinkFailure:
-    def test_packets_are_lost_until_the_link_recovers(self):
+    def test_packets_are_lost_until_the_link_recovers(self) -> None:
         world = line(Faults(link_failures=1), pings=2)
         records = watched(world)
         world.take("h1 send ping h2")
@@ -139,7 +139,7 @@ class TestLinkFailure:
         assert len(told) == 4
         assert answered(world) == 0
 
-    def test_after_recovery_packets_get_through(self):
+    def test_after_recovery_packets_get_through(self) -> None:
         world = line(Faults(link_failures=1))
         world.take("fabric fail s1-s2")
         world.take("deliver fabric:s1")
@@ -148,7 +148,7 @@ class TestLinkFailure:
         world.run()
         assert answered(world) == 1
 
-    def test_a_switch_may_notice_late(self):
+    def test_a_switch_may_notice_late(self) -> None:
         world = line(Faults(link_failures=1))
         world.take("fabric fail s1-s2")
         world.take("h1 send ping h2")
@@ -157,7 +157,7 @@ class TestLinkFailure:
 
 
 class TestSwitchFailure:
-    def test_a_switch_forgets_its_rules(self):
+    def test_a_switch_forgets_its_rules(self) -> None:
         world = line(Faults(switch_failures=1))
         assert world.state("s2").tables
         world.take("fabric fail s2")
@@ -165,7 +165,7 @@ class TestSwitchFailure:
         assert answered(world) == 0
         assert not world.state("s2").tables
 
-    def test_a_switch_that_rejoined_forwards_once_it_is_installed(self):
+    def test_a_switch_that_rejoined_forwards_once_it_is_installed(self) -> None:
         world = line(Faults(switch_failures=1))
         world.take("fabric fail s2")
         world.take("fabric recover s2")
@@ -175,7 +175,7 @@ class TestSwitchFailure:
         assert "c0 install s2" in [str(r.transition) for r in records]
         assert answered(world) == 1
 
-    def test_a_switch_takes_in_that_it_lost_its_power_before_anything_else(self):
+    def test_a_switch_takes_in_that_it_lost_its_power_before_anything_else(self) -> None:
         world = line(Faults(switch_failures=1))
         world.take("h1 send ping h2")
         world.take("fabric fail s2")
@@ -190,13 +190,13 @@ class TestSwitchFailure:
 
 
 class TestControllerCrash:
-    def test_the_switches_keep_their_rules_while_it_is_away(self):
+    def test_the_switches_keep_their_rules_while_it_is_away(self) -> None:
         world = line(Faults(controller_crashes=1))
         world.take("fabric crash c0")
         world.run()
         assert answered(world) == 1
 
-    def test_it_starts_anew_when_it_is_back(self):
+    def test_it_starts_anew_when_it_is_back(self) -> None:
         world = line(Faults(controller_crashes=1))
         world.take("fabric crash c0")
         world.run()
@@ -208,7 +208,7 @@ class TestControllerCrash:
 
 
 class TestDisconnect:
-    def test_what_is_on_its_way_to_the_switch_is_lost(self):
+    def test_what_is_on_its_way_to_the_switch_is_lost(self) -> None:
         hosts = {"h1": host("ping", to="h2", static_arp=True)}
         network = build_network(
             LINE, hosts=hosts, controllers=StaticController(LINE), faults=Faults(disconnects=1)
@@ -221,7 +221,7 @@ class TestDisconnect:
         assert answered(world) == 0
         assert not world.state("s1").tables
 
-    def test_a_session_that_is_back_begins_with_a_greeting_and_a_new_installation(self):
+    def test_a_session_that_is_back_begins_with_a_greeting_and_a_new_installation(self) -> None:
         world = line(Faults(disconnects=1))
         world.take("fabric disconnect s1-c0")
         world.run()
@@ -254,7 +254,7 @@ class Brief:
 
 
 class TestRules:
-    def test_a_rule_with_a_timeout_expires_at_any_moment_as_often_as_allowed(self):
+    def test_a_rule_with_a_timeout_expires_at_any_moment_as_often_as_allowed(self) -> None:
         world = line(Faults(rule_expiries=1), controller=Brief())
         expiring = [text for text in texts(world) if " expire " in text]
         assert sorted(text.split()[0] for text in expiring) == ["s1", "s2"]
@@ -263,7 +263,7 @@ class TestRules:
         assert world.state("s1").tables != before
         assert not any(text.startswith("s1 expire") for text in texts(world))
 
-    def test_without_a_budget_only_time_makes_rules_expire(self):
+    def test_without_a_budget_only_time_makes_rules_expire(self) -> None:
         world = line(Faults(), controller=Brief())
         assert not any(" expire " in text for text in texts(world))
         before = world.state("s1").tables
@@ -272,7 +272,7 @@ class TestRules:
         world.advance(1)
         assert world.state("s1").tables != before
 
-    def test_a_full_table_refuses_rules(self):
+    def test_a_full_table_refuses_rules(self) -> None:
         world = World(
             build_network(LINE, controllers=StaticController(LINE), switches=SwitchOptions(table_size=3))
         )
@@ -280,21 +280,22 @@ class TestRules:
         world.run()
         refused = [record for record in records if record.node == "c0" and isinstance(record.message, Error)]
         assert [str(record.at) for record in refused] == ["c0:s1", "c0:s2"]
-        assert refused[0].message.name(V13) == "flow-table-full"
+        first = refused[0].message
+        assert isinstance(first, Error) and first.name(V13) == "flow-table-full"
 
 
 class TestBadBudgets:
-    def test_a_negative_budget_is_refused(self):
+    def test_a_negative_budget_is_refused(self) -> None:
         with pytest.raises(PenstockError, match=r"link_failures = -1 in \[faults\] must be a whole number"):
             Faults(link_failures=-1)
 
-    def test_a_budget_that_is_no_number_is_refused(self):
+    def test_a_budget_that_is_no_number_is_refused(self) -> None:
         with pytest.raises(PenstockError, match=r'drops = "many" in \[faults\] must be a whole number'):
-            Faults(drops="many")
+            Faults(drops="many")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_random_run_with_every_fault_stays_within_its_budgets(seed: int):
+def test_a_random_run_with_every_fault_stays_within_its_budgets(seed: int) -> None:
     faults = Faults(
         drops=1,
         duplicates=1,

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.host_lab import DIRECTORY, Lab, frame_of, make, told
 
-from host_lab import DIRECTORY, Lab, make, told
 from penstock._world.assembly import build_network
 from penstock._world.component import Endpoint, Event
 from penstock._world.fabric import Mobility
@@ -24,13 +24,13 @@ from penstock.packet import IPv4, arp_request, ethernet, parse, ping_request, ud
 
 
 class TestEveryHost:
-    def test_frames_are_tagged_in_the_order_they_are_sent(self):
+    def test_frames_are_tagged_in_the_order_they_are_sent(self) -> None:
         lab = Lab({"h1": host("ping", to="h2")})
         lab.run()
-        assert [event.detail[1].tag for event in lab.events("sent", "h1")] == ["h1#1", "h1#2"]
-        assert [event.detail[1].tag for event in lab.events("sent", "h2")] == ["h2#1", "h2#2"]
+        assert [frame_of(event.detail[1]).tag for event in lab.events("sent", "h1")] == ["h1#1", "h1#2"]
+        assert [frame_of(event.detail[1]).tag for event in lab.events("sent", "h2")] == ["h2#1", "h2#2"]
 
-    def test_frames_for_others_are_ignored_and_those_for_all_received(self):
+    def test_frames_for_others_are_ignored_and_those_for_all_received(self) -> None:
         lab = Lab({"h1": host("ping", to="h2")})
         lab.run()
         assert len(lab.events("received", "h3")) == 1
@@ -50,18 +50,18 @@ class TestEveryHost:
         ],
         ids=["short", "broken IP", "broken ARP", "multicast", "another's IP"],
     )
-    def test_what_makes_no_sense_to_a_host_is_not_answered(self, data: bytes):
+    def test_what_makes_no_sense_to_a_host_is_not_answered(self, data: bytes) -> None:
         h2 = make("h2")
         step = h2.receive(h2.initial(), 0, Frame(data, "x#1"))
         assert step.sends == ()
         assert step.state == h2.initial()
         assert [event.kind for event in step.events] in (["ignored"], ["received"])
 
-    def test_the_link_going_down_and_up_is_no_news_to_a_plain_host(self):
+    def test_the_link_going_down_and_up_is_no_news_to_a_plain_host(self) -> None:
         h2 = make("h2")
         assert h2.receive(h2.initial(), "fabric", Carrier(0, up=False)).state == h2.initial()
 
-    def test_states_are_equal_when_the_same_happened(self):
+    def test_states_are_equal_when_the_same_happened(self) -> None:
         one, other = Lab({"h1": host("ping", to="h2")}), Lab({"h1": host("ping", to="h2")})
         one.run()
         other.world.run(Random(3))
@@ -70,13 +70,13 @@ class TestEveryHost:
 
 
 class TestArp:
-    def test_an_address_is_asked_for_before_the_first_packet_only(self):
+    def test_an_address_is_asked_for_before_the_first_packet_only(self) -> None:
         lab = Lab({"h1": host("ping", to="h2", count=2, burst=1)})
         lab.run()
         assert lab.sent("h1") == ["who has", "ping", "ping"]
         assert lab.sent("h2") == ["is at", "pong", "pong"]
 
-    def test_one_question_serves_all_the_packets_that_wait(self):
+    def test_one_question_serves_all_the_packets_that_wait(self) -> None:
         lab = Lab({"h1": host("ping", to="h2", count=3)})
         for _ in range(3):
             lab.take("h1 send ping h2")
@@ -85,20 +85,20 @@ class TestArp:
         assert lab.sent("h1") == ["who has", "ping", "ping", "ping"]
         assert lab.memory("h1").answered == 3
 
-    def test_a_static_table_needs_no_questions(self):
+    def test_a_static_table_needs_no_questions(self) -> None:
         lab = Lab({"h1": host("ping", to="h2", static_arp=True)})
         lab.run()
         assert lab.sent("h1") == ["ping"]
         assert lab.memory("h1").answered == 1
 
-    def test_who_was_asked_knows_the_asker(self):
+    def test_who_was_asked_knows_the_asker(self) -> None:
         lab = Lab({"h1": host("ping", to="h2")})
         lab.run()
         _, asker, ip = DIRECTORY["h1"]
         assert dict(lab.world.state("h2").neighbours.known) == {ip: asker}
         assert not lab.world.state("h3").neighbours.known
 
-    def test_a_lost_question_is_asked_again_as_often_as_allowed(self):
+    def test_a_lost_question_is_asked_again_as_often_as_allowed(self) -> None:
         lab = Lab({"h1": host("ping", to="h2", arp_retries=1)}, Faults(drops=2))
         lab.take("h1 send ping h2")
         lab.take("drop h1:0")
@@ -109,22 +109,22 @@ class TestArp:
         assert lab.sent("h1") == ["who has", "who has", "ping"]
         assert lab.memory("h1").answered == 1
 
-    def test_a_neighbour_that_announces_another_address_is_believed(self):
+    def test_a_neighbour_that_announces_another_address_is_believed(self) -> None:
         h1 = make("h1", host("ping", to="h2"))
         asked = h1.act(h1.initial(), "send ping h2").state
         announced = arp_request(eth_src=0xA, ip_src="10.0.0.2", ip_dst="10.0.0.2")
         step = h1.receive(asked, 0, Frame(announced.to_bytes()))
-        assert [parse(send.message.data).dst for send in step.sends] == [0xA]
+        assert [parse(frame_of(send.message).data).dst for send in step.sends] == [0xA]
 
 
 class TestPing:
-    def test_every_request_is_answered_once(self):
+    def test_every_request_is_answered_once(self) -> None:
         lab = Lab({"h1": host(Ping, to="h2", count=3)})
         lab.run()
         assert lab.memory("h1") == (3, (), 3)
         assert [event.detail for event in lab.events("answered", "h1")] == [("h1", 1), ("h1", 2), ("h1", 3)]
 
-    def test_at_most_a_burst_is_unanswered(self):
+    def test_at_most_a_burst_is_unanswered(self) -> None:
         lab = Lab({"h1": host("ping", to="h2", count=3, burst=2, static_arp=True)})
         lab.take("h1 send ping h2")
         lab.take("h1 send ping h2")
@@ -132,7 +132,7 @@ class TestPing:
         lab.run()
         assert lab.memory("h1").answered == 3
 
-    def test_an_answer_that_comes_twice_counts_once(self):
+    def test_an_answer_that_comes_twice_counts_once(self) -> None:
         lab = Lab({"h1": host("ping", to="h2", static_arp=True)}, Faults(duplicates=1))
         lab.take("h1 send ping h2")
         lab.take("duplicate h1:0")
@@ -142,14 +142,14 @@ class TestPing:
 
 
 class TestClientAndServer:
-    def test_the_client_sends_its_packets_and_the_server_answers_each(self):
+    def test_the_client_sends_its_packets_and_the_server_answers_each(self) -> None:
         lab = Lab({"h1": host(Client, to="h2", count=3), "h2": host(Server)})
         lab.run()
         assert lab.sent("h1") == ["udp 1", "udp 2", "udp 3"]
         assert lab.sent("h2") == ["udp 1", "udp 2", "udp 3"]
         assert lab.memory("h1").received == 3
 
-    def test_receiving_and_replying_are_separate(self):
+    def test_receiving_and_replying_are_separate(self) -> None:
         lab = Lab({"h1": host("client", to="h2", count=2), "h2": host("server")})
         lab.take("h1 send to h2")
         lab.take("deliver h1:0")
@@ -160,7 +160,7 @@ class TestClientAndServer:
         lab.take("h2 reply to h1")
         assert lab.sent("h2") == ["udp 1"]
 
-    def test_the_burst_limit_is_replenished_by_what_is_received(self):
+    def test_the_burst_limit_is_replenished_by_what_is_received(self) -> None:
         lab = Lab({"h1": host("client", to="h2", count=5, burst=2), "h2": host("server")})
         lab.take("h1 send to h2")
         lab.take("h1 send to h2")
@@ -171,18 +171,18 @@ class TestClientAndServer:
         lab.run()
         assert lab.memory("h1") == (5, 5, 2)
 
-    def test_without_answers_a_client_falls_silent_at_its_burst(self):
+    def test_without_answers_a_client_falls_silent_at_its_burst(self) -> None:
         lab = Lab({"h1": host("client", to="h2", count=5, burst=2)})
         lab.run()
         assert lab.sent("h1") == ["udp 1", "udp 2"]
 
-    def test_client_and_server_may_ask_for_addresses_too(self):
+    def test_client_and_server_may_ask_for_addresses_too(self) -> None:
         lab = Lab({"h1": host("client", to="h2", static_arp=False), "h2": host("server")})
         lab.run()
         assert lab.sent("h1") == ["who has", "udp 1"]
         assert lab.memory("h1").received == 1
 
-    def test_a_request_from_outside_is_answered_to_its_address(self):
+    def test_a_request_from_outside_is_answered_to_its_address(self) -> None:
         h2 = make("h2", Server)
         request = udp_datagram(
             eth_src=9, eth_dst=h2.mac, ip_src="10.0.0.77", ip_dst=h2.ip, udp_src=7, udp_dst=7
@@ -203,7 +203,7 @@ class TestMobileHosts:
         )
         return World(network)
 
-    def test_any_host_can_be_mobile(self):
+    def test_any_host_can_be_mobile(self) -> None:
         world = self.world(Mobility(("s1:9",)))
         world.take("h1 send ping h2")
         record = world.take("fabric move h1 to s1:9")
@@ -213,7 +213,7 @@ class TestMobileHosts:
         assert fabric.peer(world.state("fabric"), Endpoint("h1", 0)) == Endpoint("s1", 9)
         assert world.queue(Endpoint("h1", 0)) == ()
 
-    def test_an_announced_move_reaches_switch_and_host(self):
+    def test_an_announced_move_reaches_switch_and_host(self) -> None:
         world = self.world(Mobility(("s1:9",), carrier=True))
         world.run(limit=1)
         assert [p for p, status in world.state("s1").ports.items() if not status.link and p < 100] == [9]
@@ -229,11 +229,11 @@ class TestMobileHosts:
             ("s1", "h1 cannot move to 's1': name a switch and its port"),
         ],
     )
-    def test_a_place_that_does_not_exist_is_refused(self, place: str, said: str):
+    def test_a_place_that_does_not_exist_is_refused(self, place: str, said: str) -> None:
         with pytest.raises(PenstockError, match=said):
             self.world(Mobility((place,)))
 
-    def test_a_host_that_is_attached_nowhere_cannot_move(self):
+    def test_a_host_that_is_attached_nowhere_cannot_move(self) -> None:
         drawn = TopologyBuilder()
         drawn.add_switch("s1", ports=(1,))
         drawn.add_host("h1")
@@ -242,7 +242,7 @@ class TestMobileHosts:
 
 
 class TestUsersOwnHosts:
-    def test_a_subclass_says_what_it_does_in_small_methods(self):
+    def test_a_subclass_says_what_it_does_in_small_methods(self) -> None:
         @dataclass(eq=False, kw_only=True)
         class Announcer(Host):
             times: int = 1
@@ -262,7 +262,7 @@ class TestUsersOwnHosts:
         assert lab.sent("h1") == ["who has", "who has"]
         assert len(lab.events("announce", "h1")) == 2
 
-    def test_a_subclass_may_listen_to_everything_and_notice_its_link(self):
+    def test_a_subclass_may_listen_to_everything_and_notice_its_link(self) -> None:
         class Sniffer(Host):
             def start(self) -> tuple[object, ...]:
                 return ()
@@ -283,7 +283,7 @@ class TestUsersOwnHosts:
         lab.run()
         assert lab.memory("h3") == (IPv4, Carrier(0, up=False))
 
-    def test_an_action_that_is_offered_must_be_performed(self):
+    def test_an_action_that_is_offered_must_be_performed(self) -> None:
         class Lazy(Host):
             def offers(self, memory: object) -> tuple[str, ...]:
                 return ("work",)
@@ -294,35 +294,35 @@ class TestUsersOwnHosts:
 
 
 class TestMistakes:
-    def test_an_unknown_kind_is_refused(self):
+    def test_an_unknown_kind_is_refused(self) -> None:
         with pytest.raises(PenstockError, match="There is no kind of host 'pong': did you mean 'ping'"):
             host("pong")
         with pytest.raises(PenstockError, match="no kind of host 'x': use one of host, ping, client"):
             host("x")
 
-    def test_a_class_that_is_no_host_is_refused(self):
+    def test_a_class_that_is_no_host_is_refused(self) -> None:
         with pytest.raises(PenstockError, match="There is no kind of host <class 'int'>"):
-            host(int)
+            host(int)  # type: ignore[arg-type]
 
-    def test_an_unknown_option_is_refused_with_those_there_are(self):
+    def test_an_unknown_option_is_refused_with_those_there_are(self) -> None:
         with pytest.raises(
             PenstockError, match=r"The key 'speed' in a Ping is unknown: it may have .*to, .*count"
         ):
             host("ping", speed=3)
 
-    def test_an_option_that_is_missing_is_named(self):
+    def test_an_option_that_is_missing_is_named(self) -> None:
         with pytest.raises(PenstockError, match="A Ping has no 'to': it must be a string"):
             host("ping")
 
-    def test_what_makes_no_host_is_refused(self):
+    def test_what_makes_no_host_is_refused(self) -> None:
         with pytest.raises(PenstockError, match="h1 cannot be made from 'ping'"):
-            build_network(topology("single,2"), hosts={"h1": "ping"})
+            build_network(topology("single,2"), hosts={"h1": "ping"})  # type: ignore[dict-item]
 
-    def test_a_host_that_is_not_in_the_topology_is_refused(self):
+    def test_a_host_that_is_not_in_the_topology_is_refused(self) -> None:
         with pytest.raises(PenstockError, match="There is no host named 'h7'"):
             build_network(topology("single,2"), hosts={"h7": host("host")})
 
-    def test_an_unknown_destination_is_refused(self):
+    def test_an_unknown_destination_is_refused(self) -> None:
         with pytest.raises(PenstockError, match="h1 knows no host 'h9': the hosts are h1, h2; an IPv4"):
             build_network(topology("single,2"), hosts={"h1": host("ping", to="h9")})
 
@@ -335,6 +335,6 @@ class TestMistakes:
             ("host", {"arp_retries": -1}),
         ],
     )
-    def test_a_number_that_is_too_small_is_refused(self, kind: str, options: dict[str, Any]):
+    def test_a_number_that_is_too_small_is_refused(self, kind: str, options: dict[str, Any]) -> None:
         with pytest.raises(PenstockError, match=r"\w+ = -?\d in a \w+ must be a whole number from \d up"):
             build_network(topology("single,2"), hosts={"h1": host(kind, **options)})

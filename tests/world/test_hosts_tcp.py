@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from host_lab import Lab, make, told
+from tests.host_lab import Lab, frame_of, make, told
+
 from penstock._world.component import Endpoint, Event
 from penstock._world.faults import Faults
 from penstock._world.hosts import TcpClient, TcpServer, host
@@ -15,7 +16,7 @@ def lab_of(faults: Faults | None = None, **options: Any) -> Lab:
     return Lab({"h1": host(TcpClient, to="h2", static_arp=True, **options), "h2": host(TcpServer)}, faults)
 
 
-def test_a_connection_from_handshake_to_goodbye():
+def test_a_connection_from_handshake_to_goodbye() -> None:
     lab = lab_of(segments=2)
     lab.run()
     assert lab.sent("h1") == [
@@ -34,7 +35,7 @@ def test_a_connection_from_handshake_to_goodbye():
     assert not lab.memory("h2")
 
 
-def test_the_steps_of_the_client_are_actions():
+def test_the_steps_of_the_client_are_actions() -> None:
     lab = lab_of()
     seen = []
     lab.world.observe(lambda r: seen.append(str(r.transition)) if r.transition.node == "h1" else None)
@@ -43,7 +44,7 @@ def test_the_steps_of_the_client_are_actions():
     assert actions == ["h1 connect h2", "h1 send data to h2", "h1 close h2"]
 
 
-def test_an_unanswered_syn_is_sent_again_as_often_as_allowed():
+def test_an_unanswered_syn_is_sent_again_as_often_as_allowed() -> None:
     lab = lab_of(Faults(drops=2), syn_retries=2)
     lab.take("h1 connect h2")
     lab.take("drop h1:0")
@@ -56,7 +57,7 @@ def test_an_unanswered_syn_is_sent_again_as_often_as_allowed():
     assert lab.memory("h1").stage == "done"
 
 
-def test_a_syn_that_was_answered_is_not_sent_again():
+def test_a_syn_that_was_answered_is_not_sent_again() -> None:
     lab = lab_of(syn_retries=5)
     lab.take("h1 connect h2")
     for channel in ("h1:0", "hub:2", "h2:0", "hub:1"):
@@ -64,7 +65,7 @@ def test_a_syn_that_was_answered_is_not_sent_again():
     assert lab.offers("h1") == ["send data to h2"]
 
 
-def test_a_second_syn_in_flight_does_no_harm():
+def test_a_second_syn_in_flight_does_no_harm() -> None:
     lab = lab_of(syn_retries=1)
     lab.take("h1 connect h2")
     lab.take("h1 retransmit SYN")
@@ -75,7 +76,7 @@ def test_a_second_syn_in_flight_does_no_harm():
     assert not lab.memory("h2")
 
 
-def test_a_syn_that_comes_late_is_answered_with_where_the_connection_stands():
+def test_a_syn_that_comes_late_is_answered_with_where_the_connection_stands() -> None:
     lab = lab_of(Faults(reorders=1, duplicates=1), segments=1)
     lab.take("h1 connect h2")
     lab.take("duplicate h1:0")
@@ -88,7 +89,7 @@ def test_a_syn_that_comes_late_is_answered_with_where_the_connection_stands():
     assert not lab.memory("h2")
 
 
-def test_a_server_that_knows_nothing_of_a_connection_resets_it():
+def test_a_server_that_knows_nothing_of_a_connection_resets_it() -> None:
     h1, h2 = make("h1", host(TcpClient, to="h2", static_arp=True)), make("h2", TcpServer)
     state = h1.act(h1.initial(), "connect h2").state
     greeting = h2.receive(h2.initial(), 0, h1.act(h1.initial(), "connect h2").sends[0].message)
@@ -101,7 +102,7 @@ def test_a_server_that_knows_nothing_of_a_connection_resets_it():
     assert h1.actions(step.state) == ()
 
 
-def test_two_clients_are_kept_apart():
+def test_two_clients_are_kept_apart() -> None:
     lab = Lab(
         {
             "h1": host("tcp-client", to="h2", segments=1),
@@ -114,20 +115,20 @@ def test_two_clients_are_kept_apart():
     assert not lab.memory("h2")
 
 
-def test_a_segment_for_another_port_is_left_alone():
+def test_a_segment_for_another_port_is_left_alone() -> None:
     lab = Lab({"h1": host("tcp-client", to="h2", server_port=81), "h2": host("tcp-server")})
     lab.run()
     assert lab.memory("h1").stage == "connecting"
     assert lab.sent("h2") == ["is at"]
 
 
-def test_data_out_of_order_is_acknowledged_up_to_where_it_is_whole():
+def test_data_out_of_order_is_acknowledged_up_to_where_it_is_whole() -> None:
     lab = lab_of(Faults(duplicates=1))
     lab.take("h1 connect h2")
     while "send data to h2" not in lab.offers("h1"):
         lab.world.run(limit=1)
     lab.take("h1 send data to h2")
-    while lab.world.queue(Endpoint("h1", 0))[0].tag != "h1#3":
+    while frame_of(lab.world.queue(Endpoint("h1", 0))[0]).tag != "h1#3":
         lab.take("deliver h1:0")
     lab.take("duplicate h1:0")
     lab.run()

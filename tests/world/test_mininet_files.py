@@ -1,6 +1,7 @@
 """Files written for Mininet load unmodified, leave nothing behind, and fail in a sentence."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
@@ -24,8 +25,11 @@ PAIR = """
 """
 
 
+Write = Callable[..., Path]
+
+
 @pytest.fixture
-def write(tmp_path: Path):
+def write(tmp_path: Path) -> Write:
     """Give tests `write(text)`, which puts a file on disk and returns its path."""
 
     def write(text: str, name: str = "topo.py") -> Path:
@@ -60,24 +64,24 @@ def test_the_campus_example_loads_with_its_addresses_ports_and_link_options() ->
     assert uplink.options == (("bw", 100), ("delay", "2ms"))
 
 
-def test_a_lone_class_needs_no_topos(write) -> None:
+def test_a_lone_class_needs_no_topos(write: Write) -> None:
     assert load_mininet(write(PAIR)) == topology("single,2")
 
 
-def test_arguments_come_by_keyword_or_after_the_name(write) -> None:
+def test_arguments_come_by_keyword_or_after_the_name(write: Write) -> None:
     file = write(PAIR)
     assert load_mininet(file, hosts=5) == topology("single,5")
     assert load_mininet(file, "Pair,5") == topology("single,5")
     assert load_mininet(file, "Pair,hosts=5") == topology("single,5")
 
 
-def test_a_topology_is_chosen_by_its_key_or_its_class(write) -> None:
+def test_a_topology_is_chosen_by_its_key_or_its_class(write: Write) -> None:
     file = write(PAIR + "\n    topos = {'two': Pair, 'three': lambda: Pair(hosts=3)}\n")
     assert load_mininet(file, "three") == topology("single,3")
     assert load_mininet(file, "Pair,4") == topology("single,4")
 
 
-def test_a_subclass_of_mininets_own_topologies_loads(write) -> None:
+def test_a_subclass_of_mininets_own_topologies_loads(write: Write) -> None:
     file = write(
         """
         from mininet.topo import LinearTopo
@@ -95,7 +99,7 @@ def test_a_subclass_of_mininets_own_topologies_loads(write) -> None:
     assert load_mininet(file, "tree") == topology("tree,2,3")
 
 
-def test_every_way_of_importing_mininet_works(write) -> None:
+def test_every_way_of_importing_mininet_works(write: Write) -> None:
     file = write(
         """
         import mininet.topo
@@ -135,7 +139,7 @@ def test_every_way_of_importing_mininet_works(write) -> None:
     assert [link.options for link in network.links] == [(), (), ()]
 
 
-def test_a_topology_can_be_asked_about_itself_while_it_is_drawn(write) -> None:
+def test_a_topology_can_be_asked_about_itself_while_it_is_drawn(write: Write) -> None:
     file = write(
         """
         import networkx
@@ -166,7 +170,7 @@ def test_a_topology_can_be_asked_about_itself_while_it_is_drawn(write) -> None:
     assert network.links[1].options == (("bw", 7),)
 
 
-def test_a_host_without_an_ip_address_starts_with_none(write) -> None:
+def test_a_host_without_an_ip_address_starts_with_none(write: Write) -> None:
     file = write(
         """
         from mininet.topo import Topo
@@ -179,13 +183,15 @@ def test_a_host_without_an_ip_address_starts_with_none(write) -> None:
     assert [(host.mac, host.ip) for host in load_mininet(file).hosts] == [(1, 0)]
 
 
-def test_what_a_file_prints_stays_out_of_the_results(write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_file_prints_stays_out_of_the_results(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
     load_mininet(write(PAIR + "\n    print('hello')\n"))
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "hello\n")
 
 
-def test_a_file_may_import_its_neighbours_and_its_namesakes_stay_apart(write, tmp_path: Path) -> None:
+def test_a_file_may_import_its_neighbours_and_its_namesakes_stay_apart(write: Write, tmp_path: Path) -> None:
     for folder, hosts in (("one", 1), ("two", 2)):
         (tmp_path / folder).mkdir()
         write(PAIR + f"\n    HOSTS = {hosts}\n", f"{folder}/shape.py")
@@ -195,7 +201,7 @@ def test_a_file_may_import_its_neighbours_and_its_namesakes_stay_apart(write, tm
 
 
 @pytest.mark.parametrize("ending", ["", "\n    raise ValueError('no')\n"])
-def test_nothing_of_a_file_or_the_stand_in_stays_behind(write, ending: str) -> None:
+def test_nothing_of_a_file_or_the_stand_in_stays_behind(write: Write, ending: str) -> None:
     import mininet.topo as real
 
     write("import mininet.node", "beside.py")
@@ -327,7 +333,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_file_that_is_no_use_is_refused_in_a_sentence(write, case: str) -> None:
+def test_a_file_that_is_no_use_is_refused_in_a_sentence(write: Write, case: str) -> None:
     text, name, message = REFUSED[case]
     with pytest.raises(PenstockError, match=message) as refusal:
         load_mininet(write(text), name)

@@ -26,7 +26,7 @@ class RememberedHost:
         self.name, self.params = name, params
 
 
-class RememberedSwitch(Switch):
+class RememberedSwitch(Switch):  # type: ignore[misc]
     def __init__(self, name: str, **params: Any) -> None:
         self.name = name
         self.dpid = self.defaultDpid(params.get("dpid"))

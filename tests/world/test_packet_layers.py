@@ -1,6 +1,7 @@
 """What each layer keeps, computes, and refuses."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ from penstock.packet import (
 H1, H2 = mac("00:00:00:00:00:01"), mac("00:00:00:00:00:02")
 IP1, IP2 = ipv4("10.0.0.1"), ipv4("10.0.0.2")
 IP6_1, IP6_2 = ipv6("fe80::1"), ipv6("fe80::2")
-ENDS = {"eth_src": H1, "eth_dst": H2, "ip_src": IP1, "ip_dst": IP2}
+ENDS: dict[str, Any] = {"eth_src": H1, "eth_dst": H2, "ip_src": IP1, "ip_dst": IP2}
 SYN = tcp_segment(**ENDS, tcp_src=1000, tcp_dst=80, flags=TcpFlags.SYN)
 DATAGRAM = udp_datagram(**ENDS, udp_src=68, udp_dst=67, payload=b"hello")
 
@@ -50,7 +51,7 @@ def ipv4_layer(packet: Ethernet) -> IPv4:
     return found
 
 
-def over_ipv6(protocol: int, payload: TCP | UDP | ICMPv6 | bytes, **fields: object) -> Ethernet:
+def over_ipv6(protocol: int, payload: TCP | UDP | ICMPv6 | bytes, **fields: Any) -> Ethernet:
     return Ethernet(H2, H1, ETH_IPV6, replace(IPv6(IP6_1, IP6_2, protocol, payload), **fields))
 
 
@@ -131,6 +132,7 @@ class TestIPv4:
     def test_a_datagram_cut_short_keeps_the_length_it_claims(self) -> None:
         found = ipv4_layer(parse(DATAGRAM.to_bytes()[:-2]))
         assert found.length == 33
+        assert isinstance(found.payload, UDP)
         assert found.payload == UDP(68, 67, b"hel", 13, found.payload.checksum)
 
     def test_options_are_kept(self) -> None:

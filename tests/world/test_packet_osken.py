@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from os_ken.lib import addrconv
 from os_ken.lib.packet import arp, ethernet, icmp, icmpv6, ipv4, ipv6, lldp, tcp, udp, vlan
 from os_ken.lib.packet.packet import Packet
+from tests import strategies_packets as drawn
 
-import strategies_packets as drawn
 from penstock.addresses import ipv4_text, mac_text
 from penstock.openflow.fields import (
     ETH_IPV4,

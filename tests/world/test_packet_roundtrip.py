@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies_packets import damaged_frames, frames, noise_frames, packets
 
 from penstock.errors import PenstockError
 from penstock.packet import Ethernet, describe, parse
-from strategies_packets import damaged_frames, frames, noise_frames, packets
 
 
 @settings(max_examples=600)

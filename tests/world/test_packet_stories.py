@@ -2,6 +2,7 @@
 
 import doctest
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ from penstock.packet import (
 )
 
 H1, H2 = "00:00:00:00:00:01", "00:00:00:00:00:02"
-ENDS = {"eth_src": H1, "eth_dst": H2, "ip_src": "10.0.0.1", "ip_dst": "10.0.0.2"}
+ENDS: dict[str, Any] = {"eth_src": H1, "eth_dst": H2, "ip_src": "10.0.0.1", "ip_dst": "10.0.0.2"}
 PING = ping_request(**ENDS, id=9, seq=3, payload=b"abc")
 SYN_ACK = tcp_segment(**ENDS, tcp_src=80, tcp_dst=1000, flags=TcpFlags.SYN | TcpFlags.ACK, seq=5, ack=6)
 
@@ -60,7 +61,7 @@ def lldp(chassis: bytes, port: bytes) -> Ethernet:
 
 class TestBuilding:
     def test_addresses_are_text_or_numbers(self) -> None:
-        numbers = {"eth_src": 1, "eth_dst": 2, "ip_src": 0x0A000001, "ip_dst": 0x0A000002}
+        numbers: dict[str, Any] = {"eth_src": 1, "eth_dst": 2, "ip_src": 0x0A000001, "ip_dst": 0x0A000002}
         assert ping_request(**numbers) == ping_request(**ENDS)
 
     def test_an_arp_request_is_broadcast(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.host_lab import frame_of
 
 from penstock._check.check import check
 from penstock._fuzz.inputs import SendPacket
@@ -29,7 +31,7 @@ def first_packet(kind: str, **options: Any) -> Any:
     world = World(build_network(topology("single,2"), hosts={"h1": host(kind, **options)}))
     (action,) = [each for each in world.enabled() if each.node == "h1"]
     (flight,) = world.take(action).sends
-    return parse(flight.message.data)
+    return parse(frame_of(flight.message).data)
 
 
 @pytest.mark.parametrize("kind", ["ping", "client", "tcp-client"])
@@ -69,7 +71,9 @@ def test_what_is_no_address_is_refused(options: dict[str, str], sentence: str) -
 @pytest.mark.parametrize("bug", ["bug_05", "bug_07"])
 def test_a_load_balancer_is_checked_without_a_host_of_ones_own(bug: str) -> None:
     own = load_scenario(NICE / f"{bug}.toml")
-    given = {key: value for key, value in own.hosts["h1"].items() if key != "kind"}
+    client = own.hosts["h1"]
+    assert isinstance(client, Mapping)
+    given = {key: value for key, value in client.items() if key != "kind"}
     if given.get("static_arp"):
         given["to_mac"] = "02:00:00:00:00:64"
     ready = replace(own, hosts={**own.hosts, "h1": {"kind": "tcp-client", "to": VIRTUAL, **given}})
@@ -81,6 +85,7 @@ def test_a_load_balancer_is_checked_without_a_host_of_ones_own(bug: str) -> None
 def test_a_fuzzed_host_sends_there_too() -> None:
     stations = {"h1": Station("h1", 1, 0x0A000001, 0)}
     packet = order_of(SendPacket("h1", VIRTUAL, "ping"), stations).packet
+    assert isinstance(packet.payload, IPv4)
     assert packet.dst == ASK and packet.payload.dst == 0x0A000064
     with pytest.raises(PenstockError, match="There is no host 'h7'"):
         order_of(SendPacket("h1", "h7", "ping"), stations)

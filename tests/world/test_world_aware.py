@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.little_components import Talker, network, wire
 
-from little_components import Talker, network, wire
 from penstock._world.component import Aware
 from penstock._world.faults import NO_FAULTS, Faults
 from penstock._world.network import Network
@@ -38,12 +38,12 @@ def texts(world: World) -> list[str]:
     return [str(transition) for transition in world.enabled()]
 
 
-def test_only_what_says_what_it_looks_at_is_aware():
+def test_only_what_says_what_it_looks_at_is_aware() -> None:
     assert isinstance(Polite("a"), Aware)
     assert not isinstance(Talker("a"), Aware)
 
 
-def test_an_action_vanishes_and_returns_with_the_state_of_another():
+def test_an_action_vanishes_and_returns_with_the_state_of_another() -> None:
     world = World(polite_talk())
     world.take("c talk")
     assert texts(world) == ["deliver c:1", "a talk", "c talk"]
@@ -57,14 +57,14 @@ def test_an_action_vanishes_and_returns_with_the_state_of_another():
     assert texts(world) == ["a talk"]
 
 
-def test_the_fabric_can_be_looked_at():
+def test_the_fabric_can_be_looked_at() -> None:
     world = World(polite_talk(Faults(link_failures=1, targets=("c-b",))))
     assert "a talk" in texts(world)
     world.take("fabric fail c-b")
     assert "a talk" not in texts(world)
 
 
-def test_going_back_brings_back_what_was_possible():
+def test_going_back_brings_back_what_was_possible() -> None:
     world = World(polite_talk())
     start = world.snapshot()
     world.take("c talk")
@@ -75,7 +75,7 @@ def test_going_back_brings_back_what_was_possible():
 
 
 @pytest.mark.parametrize("choice", [Random(3), lambda transitions: transitions[-1]])
-def test_a_run_ends_when_nothing_is_left_to_happen(choice: Any):
+def test_a_run_ends_when_nothing_is_left_to_happen(choice: Any) -> None:
     world = World(polite_talk())
     world.run(choice)
     assert world.is_at_rest()

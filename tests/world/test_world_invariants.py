@@ -8,10 +8,11 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.little_components import Talker, network, wire
 
-from little_components import Note, Talker, network, wire
 from penstock._world.channels import CHANNEL_FAULTS, can_suffer
-from penstock._world.component import Endpoint
+from penstock._world.component import Endpoint, Message
+from penstock._world.fabric import FabricState
 from penstock._world.faults import Faults
 from penstock._world.network import Network, is_urgent
 from penstock._world.signals import FABRIC
@@ -51,27 +52,29 @@ def scanned(world: World) -> set[Transition]:
     """Return what is enabled, found by looking at everything."""
     net, state = world.network, world.snapshot()
     states = dict(zip(net.names, state.states, strict=True))
+    fabric_state = states[FABRIC]
+    assert isinstance(fabric_state, FabricState)
     held = {name: is_urgent(world.queue(Endpoint(FABRIC, name))) for name in net.names if name != FABRIC}
-    found = {Transition("act", FABRIC, action) for action in net.fabric.actions(states[FABRIC])}
+    found = {Transition("act", FABRIC, action) for action in net.fabric.actions(fabric_state)}
     for component in net.components[:-1]:
         if not held[component.name]:
             actions = component.actions(states[component.name])
             found |= {Transition("act", component.name, action) for action in actions}
     for channel, queue in zip(net.channels, state.queues, strict=True):
-        peer = net.fabric.peer(states[FABRIC], channel)
+        peer = net.fabric.peer(fabric_state, channel)
         if queue and peer is not None and (channel.node == FABRIC or not held[peer.node]):
             found.add(Transition("deliver", *channel))
         found |= {
             Transition(fault, *channel)
             for fault in CHANNEL_FAULTS
-            if can_suffer(queue, fault) and net.fabric.may_suffer(states[FABRIC], fault, channel)
+            if can_suffer(queue, fault) and net.fabric.may_suffer(fabric_state, fault, channel)
         }
     return found
 
 
 @settings(max_examples=60)
 @given(networks(BUDGETS), st.integers(0, 99))
-def test_the_ready_lists_agree_with_a_look_at_everything(net: Network, seed: int):
+def test_the_ready_lists_agree_with_a_look_at_everything(net: Network, seed: int) -> None:
     world, random = World(net), Random(seed)
     start = world.snapshot()
     for _ in range(60):
@@ -89,9 +92,9 @@ def test_the_ready_lists_agree_with_a_look_at_everything(net: Network, seed: int
 
 @settings(max_examples=60)
 @given(networks(PERFECT), st.integers(0, 99))
-def test_without_faults_every_message_arrives_once_and_in_order(net: Network, seed: int):
-    sent: dict[Endpoint, list[Note]] = defaultdict(list)
-    arrived: dict[Endpoint, list[Note]] = defaultdict(list)
+def test_without_faults_every_message_arrives_once_and_in_order(net: Network, seed: int) -> None:
+    sent: dict[Endpoint, list[Message]] = defaultdict(list)
+    arrived: dict[Endpoint, list[Message]] = defaultdict(list)
 
     def note(record: Record) -> None:
         for channel, message in record.sends:
@@ -112,7 +115,7 @@ def test_without_faults_every_message_arrives_once_and_in_order(net: Network, se
 
 @settings(max_examples=80)
 @given(networks(BUDGETS), st.integers(0, 99))
-def test_with_faults_budgets_hold_and_every_message_is_accounted_for(net: Network, seed: int):
+def test_with_faults_budgets_hold_and_every_message_is_accounted_for(net: Network, seed: int) -> None:
     happened: Counter[str] = Counter()
 
     def note(record: Record) -> None:
@@ -135,7 +138,7 @@ def test_with_faults_budgets_hold_and_every_message_is_accounted_for(net: Networ
 
 @settings(max_examples=60)
 @given(networks(BUDGETS), st.integers(0, 99))
-def test_a_channel_that_leads_nowhere_is_empty(net: Network, seed: int):
+def test_a_channel_that_leads_nowhere_is_empty(net: Network, seed: int) -> None:
     world, random = World(net), Random(seed)
     for _ in range(60):
         fabric = world.state(FABRIC)
@@ -147,7 +150,7 @@ def test_a_channel_that_leads_nowhere_is_empty(net: Network, seed: int):
 
 @settings(max_examples=60)
 @given(networks(BUDGETS), st.integers(0, 99))
-def test_a_change_of_the_wiring_reroutes_exactly_what_it_touches(net: Network, seed: int):
+def test_a_change_of_the_wiring_reroutes_exactly_what_it_touches(net: Network, seed: int) -> None:
     state, random = net.fabric.initial(), Random(seed)
     routes = list(net.routes(state))
     for _ in range(20):

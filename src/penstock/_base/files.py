@@ -27,6 +27,11 @@ from penstock.errors import PenstockError
 
 _UNFINISHED: Final = re.compile(r"\.(\d{1,10})\.part\Z")
 """How the name of a file ends that is being written, with the process that writes it."""
+TRACES: Final = Path("penstock-traces")
+"""Where traces of searches and proofs are written unless somebody says."""
+RUNS: Final = Path("penstock-runs")
+"""Where the folders of fuzzing runs are made unless somebody says."""
+
 _ADVICE: Final = {
     errno.ENOSPC: "make room, or write elsewhere",
     errno.EDQUOT: "make room, or write elsewhere",

@@ -10,8 +10,7 @@ from typing import Any, Final, TypeVar
 
 from penstock._base.clean_text import json_text
 from penstock._base.suggesting import hint
-from penstock._base.typed import Place, described, fit, hints_of
-from penstock.errors import PenstockError
+from penstock._base.typed import Place, about, described, fit, hints_of, table_keys
 
 Table = Mapping[str, Any]
 T = TypeVar("T")
@@ -32,7 +31,8 @@ def fitted(kind: Callable[..., Any], options: Table, where: str, given: Sequence
     for name in known:
         if parameters[name].default is inspect.Parameter.empty and name not in options:
             wanted = described(hints.get(name, Any))
-            raise PenstockError(f"{where[0].upper()}{where[1:]} has no {name!r}: it must be {wanted}.")
+            sentence = f"{where[0].upper()}{where[1:]} has no {name!r}: it must be {wanted}."
+            raise about(table_keys(where), sentence)
     return {name: fit(value, hints.get(name, Any), Place(name, where)) for name, value in options.items()}
 
 
@@ -44,7 +44,8 @@ def refuse_unknown(table: Table, known: Sequence[str], where: str) -> None:
     for key in table:
         if key not in known:
             otherwise = f"it may have {', '.join(known) or 'nothing more'}."
-            raise PenstockError(f"The key {key!r} in {where} is unknown: {hint(key, known, otherwise)}")
+            sentence = f"The key {key!r} in {where} is unknown: {hint(key, known, otherwise)}"
+            raise about((*table_keys(where), key), sentence)
 
 
 def toml_of(table: Table) -> str:
@@ -69,11 +70,17 @@ def _toml(value: Any) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return json_text(value)
+    return _string(value) if isinstance(value, str) else json_text(value)
+
+
+def _string(text: str) -> str:
+    """Return a text as TOML: as JSON, but for characters that JSON writes as two escapes."""
+    inside = (f"\\U{ord(each):08x}" if each > "\uffff" else json_text(each)[1:-1] for each in text)
+    return f'"{"".join(inside)}"'
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json_text(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _string(name)
 
 
 def plain(value: Any) -> Any:

@@ -1,36 +1,65 @@
-"""Values that users write, held against the annotations of what they are for.
+"""Options as typed descriptions, and values that users write held against them.
 
-The options of a scenario are dataclasses.  An annotation says all that there is to say of a field by itself:
+The options of a scenario are dataclasses.  A field says once all that there is to say of an option by itself:
 
-    count: Annotated[int, From(1)] = 1
-    order: Literal["fifo", "random"] = "fifo"
-    names: tuple[str, ...] = ()
+    states: Annotated[Positive | None, Flag("--states", "check verify")] = None
+    '''Stop after this many states.'''
 
-`fit` returns the value as the field wants it (lists become tuples) or raises a `PenstockError`, one sentence
-with the field, what was given and what is expected.  One rule holds for all lists: **a single value stands
-for a list of one**, so `apps = "app.py"` is `apps = ["app.py"]`.  What an annotation cannot say, that two
-fields contradict each other, is for the dataclass's `__post_init__`.
+From that come what a file or a keyword may give (`fit`), the options of commands (`_cli.scenarios`) and the
+tables of the reference (`docs/reference_from_code.py`).
+
+msgspec decides whether a value fits: it is strict, and knows bounds (`Meta`).  Added here is what it leaves
+open: objects that only Python can give, lists of one (**a single value stands for a list of one**, so
+`apps = "app.py"` is `apps = ["app.py"]`), and the sentence about a value that does not fit.  What an
+annotation cannot say, that two fields contradict each other, is for the dataclass's `__post_init__`.
 """
 
 from __future__ import annotations
 
+import ast
 import collections.abc
 import inspect
 import json
-import math
-from collections.abc import Collection, Mapping, Sequence
+import sys
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+
+from msgspec import Meta, ValidationError, convert
 
 from penstock._base.suggesting import meant_instead
 from penstock.errors import PenstockError
 
 LONGEST_SHOWN: Final = 60
 """How much of a wrong value is shown."""
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """The option of the command line that says the same as a field, and the commands that have it."""
+
+    words: str
+    """How it is spelt, `--property -p`."""
+    commands: str
+    metavar: str | None = None
+    """What its value is called, if the type does not say enough."""
+    choices: tuple[str, ...] = ()
+    """The names there are, where the type does not say them."""
+
+    @property
+    def name(self) -> str:
+        """The option in full."""
+        return self.words.partition(" ")[0]
+
 
 _WORDS: Final[Mapping[Any, tuple[str, str]]] = {
     bool: ("true or false", "true or false"),
@@ -44,47 +73,50 @@ _WORDS: Final[Mapping[Any, tuple[str, str]]] = {
 """What plain types are called, one of them and several."""
 
 
-@dataclass(frozen=True, slots=True)
-class From:
-    """The range of a number: from `least` (or only above it) up, to `most` if that is given."""
-
-    least: float
-    most: float | None = None
-    above: bool = False
-
-    def holds(self, number: float) -> bool:
-        """Tell whether a number is within the range."""
-        enough = number > self.least if self.above else number >= self.least
-        return enough and (self.most is None or number <= self.most)
-
-    def __str__(self) -> str:
-        if self.most is not None:
-            return f"from {self.least} to {self.most}"
-        return f"above {self.least}" if self.above else f"from {self.least} up"
-
-
-@dataclass(frozen=True, slots=True)
-class Such:
-    """An example of a value, for the sentence about a wrong one."""
-
-    example: str
-
-
 class Place(NamedTuple):
-    """Where a value stands: the field's name, and the table or object that it is of."""
+    """Where a value stands: the field's name, the table or object that it is of, and where in the field."""
 
     field: str
     where: str = ""
+    inside: tuple[str | int, ...] = ()
 
-    def item(self, key: object) -> Place:
+    def item(self, key: str | int) -> Place:
         """Return the place of an item of the value."""
-        named = f".{key}" if isinstance(key, str) else f"[{key}]"
-        return self._replace(field=f"{self.field}{named}")
+        return self._replace(inside=(*self.inside, key))
+
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """The keys that lead to the value from the top of a file."""
+        return (*table_keys(self.where), self.field, *self.inside)
 
     def refusal(self, value: object, wanted: str) -> PenstockError:
         """Return what to raise of a value that does not fit."""
+        inside = "".join(f".{key}" if isinstance(key, str) else f"[{key}]" for key in self.inside)
         within = f" in {self.where}" if self.where else ""
-        return PenstockError(f"{self.field} = {shown(value)}{within} must be {wanted}.")
+        sentence = f"{self.field}{inside} = {shown(value)}{within} must be {wanted}"
+        return about(self.keys, sentence if wanted.endswith("?") else f"{sentence}.")
+
+
+def table_keys(where: str) -> tuple[str, ...]:
+    """Return the keys of the table that a text like `[hosts.h1]` names; none for what is no table."""
+    return tuple(where[1:-1].split(".")) if where.startswith("[") else ()
+
+
+def about(keys: Sequence[str | int], sentence: str) -> PenstockError:
+    """Return an error about a key of a scenario, which can be looked for in its file."""
+    error = PenstockError(sentence)
+    error.keys = tuple(keys)
+    return error
+
+
+@contextmanager
+def concerning(*keys: str | int) -> Iterator[None]:
+    """Have errors that do not say which key of a scenario they are about be about this one."""
+    try:
+        yield
+    except PenstockError as error:
+        error.keys = error.keys or keys
+        raise
 
 
 class Checked:
@@ -105,8 +137,11 @@ def check_fields(made: Any, where: str, leave_out: Collection[str] = ()) -> None
     hints = hints_of(kind)
     for item in fields(made):
         if item.name in leave_out or not item.init:
+            # What a class works out for itself may not be there yet.
             continue
         before = getattr(made, item.name)
+        if before is item.default:
+            continue
         after = fit(before, hints.get(item.name, Any), Place(item.name, where))
         if after is not before:
             object.__setattr__(made, item.name, after)
@@ -117,92 +152,111 @@ def shown(value: object) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        text = repr(value)
+        text = _repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        # Python writes no whole number of thousands of digits.
+        return f"<{type(value).__name__}>"
+
+
+# Whether a value fits.
 
 
 def fit(value: Any, kind: Any, place: Place) -> Any:
     """Return a value as a type wants it, or raise what is wrong with it."""
-    origin = get_origin(kind)
-    if kind is Any or isinstance(kind, TypeVar):
-        return value
-    if origin is Annotated:
-        return _within(value, kind, place)
-    if origin in (Union, UnionType):
-        return _one_of(value, kind, place)
-    if origin is Literal:
-        return _chosen(value, kind, place)
-    if _is_list(kind):
-        return _listed(value, kind, place)
-    if _is_table(kind):
-        return _table(value, kind, place)
-    if kind is Path and isinstance(value, str | PathLike) and "\0" not in str(value):
-        return value if isinstance(value, Path) else Path(value)
-    if not _is_a(value, kind):
-        raise place.refusal(value, described(kind))
-    return value
-
-
-def _is_a(value: Any, kind: Any) -> bool:
-    """Tell whether a value is of a plain type; a truth value is no number, and nan is no number either."""
-    if kind is float:
-        return type(value) in (int, float) and math.isfinite(value)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind is collections.abc.Callable or get_origin(kind) is collections.abc.Callable:
-        return callable(value)
-    checkable = get_origin(kind) or kind
     try:
-        return isinstance(value, checkable)
+        return _converted(value, kind)
+    except ValidationError:
+        raise _refusal(value, kind, place) from None
+
+
+def _converted(value: Any, kind: Any) -> Any:
+    try:
+        return convert(value, _understood(kind), dec_hook=_from_plain)
+    except ValidationError:
+        if isinstance(value, list | tuple) or not any(map(_is_list, _members(kind))):
+            raise
+        return convert((value,), _understood(kind), dec_hook=_from_plain)
+    except TypeError:
+        # An annotation of the user's that msgspec does not know: left to whoever takes the value.
+        return value
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        _converted(value, kind)
+    except ValidationError:
+        return False
+    return True
+
+
+def _from_plain(kind: Any, value: Any) -> Any:
+    """Return a value of a class that msgspec does not know; of plain data only paths can be made."""
+    if isinstance(value, kind):
+        return value
+    if kind is Path and isinstance(value, str) and "\0" not in value:
+        return Path(value)
+    raise ValueError
+
+
+@lru_cache(maxsize=1024)
+def _understood(kind: Any) -> Any:
+    """Return a type for msgspec that takes the same values as an annotation."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in (bool, int, str, NoneType, Path) or origin is Literal:
+        return kind
+    if kind is Any or isinstance(kind, TypeVar):
+        return Any
+    if kind is float:
+        return _number()
+    if origin is Annotated:
+        bounds = [mark for mark in inner[1:] if isinstance(mark, Meta)]
+        return _number(*bounds) if inner[0] is float else Annotated[_understood(inner[0]), *bounds, None]
+    if origin in (Union, UnionType):
+        members = [member for member in inner if member is not NoneType]
+        taken = _understood(members[0]) if len(members) == 1 else _Either("Either", (), {"members": members})
+        return taken if len(members) == len(inner) else taken | None
+    if _is_list(kind):
+        of_items = _understood((inner or (Any,))[0])
+        return tuple[of_items, ...]  # type: ignore[valid-type]
+    if _is_table(kind):
+        of_keys, of_values = map(_understood, inner or (Any, Any))
+        return dict[of_keys, of_values]  # type: ignore[valid-type]
+    return _Either("Either", (), {"members": [kind]})
+
+
+def _number(*bounds: Meta) -> Any:
+    """Return the type of finite numbers within bounds: a whole one stays as it is."""
+    whole = Annotated[int, *bounds, Meta(le=sys.maxsize)]
+    return whole | Annotated[float, *bounds, Meta(le=sys.float_info.max)]
+
+
+class _Either(type):
+    """A class for msgspec whose instances are the values that one of some types takes.
+
+    msgspec has no unions with classes of others in them: `str | Table | Property`.
+    """
+
+    members: Sequence[Any]
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return any(_is_instance(value, member) for member in cls.members)
+
+
+def _is_instance(value: Any, kind: Any) -> bool:
+    plain = get_origin(kind) or kind
+    if plain in (bool, int, float, str, Literal, Annotated, Path) or _is_list(kind) or _is_table(kind):
+        return _fits(value, kind)
+    try:
+        return isinstance(value, plain)
     except TypeError:
         # What cannot be checked is left to whoever takes it.
         return True
-
-
-def _within(value: Any, kind: Any, place: Place) -> Any:
-    inner, *marks = get_args(kind)
-    try:
-        fitted = fit(value, inner, place)
-    except PenstockError as error:
-        if any(isinstance(mark, From | Such) for mark in marks) and not _is_deeper(value, inner):
-            raise place.refusal(value, described(kind)) from None
-        raise error
-    for mark in marks:
-        if isinstance(mark, From) and fitted is not None and not mark.holds(fitted):
-            raise place.refusal(value, described(kind))
-    return fitted
-
-
-def _is_deeper(value: Any, kind: Any) -> bool:
-    """Tell whether the value itself is right, so that what is wrong is inside it."""
-    members = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return any(
-        (_is_list(member) and isinstance(value, list | tuple))
-        or (_is_table(member) and isinstance(value, Mapping))
-        for member in members
-    )
-
-
-def _one_of(value: Any, kind: Any, place: Place) -> Any:
-    inside: PenstockError | None = None
-    # Types that take a single value for a list come last, so that the value itself is preferred.
-    for member in sorted(get_args(kind), key=_is_list):
-        try:
-            return fit(value, member, place)
-        except PenstockError as error:
-            if _is_deeper(value, member):
-                inside = error
-    raise inside or place.refusal(value, described(kind))
-
-
-def _chosen(value: Any, kind: Any, place: Place) -> Any:
-    known = get_args(kind)
-    if isinstance(value, str | int | bool | NoneType) and value in known:
-        return value
-    near = meant_instead(value, known) if isinstance(value, str) else None
-    hint = "" if near is None else f": did you mean {near!r}"
-    error = place.refusal(value, described(kind) + hint)
-    raise PenstockError(f"{str(error)[:-1]}?") if hint else error
 
 
 def _is_list(kind: Any) -> bool:
@@ -213,26 +267,41 @@ def _is_table(kind: Any) -> bool:
     return get_origin(kind) in (dict, collections.abc.Mapping) or kind in (dict, Mapping)
 
 
-def _listed(value: Any, kind: Any, place: Place) -> Any:
-    inner = (get_args(kind) or (Any,))[0]
-    if not isinstance(value, list | tuple):
-        try:
-            return (fit(value, inner, place),)
-        except PenstockError:
-            raise place.refusal(value, described(kind)) from None
-    fitted = tuple(fit(each, inner, place.item(number)) for number, each in enumerate(value))
-    same = all(after is before for after, before in zip(fitted, value, strict=True))
-    return value if same and type(value) is tuple else fitted
+def _marks(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind)[1:] if get_origin(kind) is Annotated else ()
 
 
-def _table(value: Any, kind: Any, place: Place) -> Any:
-    if not isinstance(value, Mapping):
-        raise place.refusal(value, described(kind))
-    of_keys, of_values = get_args(kind) or (Any, Any)
-    if of_keys is str and not all(isinstance(key, str) for key in value):
-        raise place.refusal(value, f"{described(kind)} with names for keys")
-    fitted = {key: fit(each, of_values, place.item(str(key))) for key, each in value.items()}
-    return value if all(fitted[key] is value[key] for key in value) else fitted
+def _members(kind: Any) -> Iterator[Any]:
+    """Yield the types that an annotation is a choice of, without what is said about them."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        yield from _members(get_args(kind)[0])
+    elif origin in (Union, UnionType):
+        for member in get_args(kind):
+            yield from _members(member)
+    else:
+        yield kind
+
+
+def _refusal(value: Any, kind: Any, place: Place) -> PenstockError:
+    """Return what is wrong with a value, or with the first thing in it that is wrong."""
+    wanted = described(kind)
+    for member in _members(kind):
+        items: list[tuple[Any, Any]] = []
+        if _is_list(member) and isinstance(value, list | tuple):
+            items = list(enumerate(value))
+        elif _is_table(member) and isinstance(value, Mapping):
+            items = list(value.items())
+            if not all(isinstance(key, str) for key in value):
+                return place.refusal(value, f"{wanted} with names for keys")
+        elif get_origin(member) is Literal and isinstance(value, str):
+            near = meant_instead(value, get_args(member))
+            wanted += "" if near is None else f": did you mean {near!r}?"
+        for key, each in items:
+            inner = get_args(member)[0 if _is_list(member) else 1]
+            if not _fits(each, inner):
+                return _refusal(each, inner, place.item(key))
+    return place.refusal(value, wanted)
 
 
 # In words.
@@ -274,14 +343,20 @@ def _described(kind: Any) -> tuple[str, str]:
 
 
 def _described_with_marks(kind: Any) -> tuple[str, str]:
-    inner, *marks = get_args(kind)
-    one, several = _described(inner)
-    for mark in marks:
-        if isinstance(mark, From):
-            one, several = f"{one} {mark}", f"{several} {mark}"
-        elif isinstance(mark, Such):
-            one = f"{one}, as in {mark.example}"
+    one, several = _described(get_args(kind)[0])
+    for mark in _marks(kind):
+        if isinstance(mark, Meta):
+            one, several = f"{one}{_range(mark)}", f"{several}{_range(mark)}"
+            one += f", as in {mark.examples[0]}" if mark.examples else ""
     return one, several
+
+
+def _range(bounds: Meta) -> str:
+    if bounds.le is not None:
+        return f" from {bounds.ge} to {bounds.le}"
+    if bounds.ge is not None:
+        return f" from {bounds.ge} up"
+    return "" if bounds.gt is None else f" above {bounds.gt}"
 
 
 def _or(words: Sequence[str]) -> str:
@@ -290,6 +365,32 @@ def _or(words: Sequence[str]) -> str:
 
 
 # What a class or function takes.
+
+
+def flags_of(kind: type, command: str = "") -> Iterator[tuple[str, Flag]]:
+    """Yield the fields of a class that the command line can say, or one command, each with its option."""
+    for name, hint in hints_of(kind).items():
+        for mark in _marks(hint):
+            if isinstance(mark, Flag) and (not command or command in mark.commands.split()):
+                yield name, mark
+
+
+@lru_cache(maxsize=256)
+def meanings_of(kind: type) -> Mapping[str, str]:
+    """Return the texts that stand below fields in the source of a class and of those it derives from."""
+    found: dict[str, str] = {}
+    for each in filter(inspect.get_annotations, reversed(kind.__mro__)):
+        try:
+            (tree,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+        except OSError:
+            # Installed without sources: nothing but the texts of options is lost.
+            continue
+        assert isinstance(tree, ast.ClassDef)
+        for before, after in zip(tree.body, tree.body[1:], strict=False):
+            match before, after:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    found[name] = " ".join(text.split())
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -46,8 +46,8 @@ from penstock._explore.strategies.plan import Plan
 from penstock._explore.strategies.random_walks import RandomWalks
 from penstock._properties.base import PropertyFault
 from penstock._properties.watch import Watch
+from penstock._scenario.options import Limits
 from penstock._scenario.scenario import Scenario
-from penstock._scenario.search_options import Limits
 from penstock._trace.trace import TraceFolder, verdict_of
 from penstock._verdict import stopping
 from penstock._verdict.reservation import Reservation

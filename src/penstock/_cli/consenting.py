@@ -15,9 +15,8 @@ import click
 
 from penstock._base.clean_text import visible
 from penstock._base.terminal import say
-from penstock._minimize.recording import trace_file
 from penstock._trace.consent import Consent, consent_given, consent_to, what_runs
-from penstock._trace.trace import read_header
+from penstock._trace.trace import read_header, trace_file
 
 Command = Callable[..., Any]
 

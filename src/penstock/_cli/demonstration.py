@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import click
 
 from penstock._base.terminal import complain, say, say_lines
+from penstock._cli.options import traces_option
 from penstock._cli.output import Live
 from penstock._cli.reporting import write_report
 from penstock._demo import OWN_APP, RYU_APP, demo_app, demo_scenario
@@ -89,7 +90,7 @@ def demonstrate(output: Path) -> int:
 
 
 @click.command()
-@click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("penstock-traces"))
+@traces_option
 def demo(output: Path) -> int:
     """Find three bugs in a learning switch: Ryu's own if its sources are here, else one of ours."""
     return demonstrate(output)

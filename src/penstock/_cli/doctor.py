@@ -17,6 +17,7 @@ from penstock._base.checkout import checkout
 from penstock._base.clean_text import json_text
 from penstock._base.terminal import say_lines
 from penstock._base.version import VERSION
+from penstock._cli.options import json_option
 from penstock._doctor.parts import PARTS, Need, Part
 from penstock._doctor.probing import Probe, how_to_get, probe_all
 
@@ -31,7 +32,7 @@ _NOT_READY: Final = 1
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Also what only work on Penstock itself needs.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def doctor(every: bool, as_json: bool) -> int:
     """List what Penstock finds on this machine, what is missing, what that would give, and how to get it.
 

@@ -9,7 +9,7 @@ import click
 
 from penstock._base.terminal import say
 from penstock._cli.consenting import consent_to_look, run_option
-from penstock._cli.scenarios import OneOf
+from penstock._cli.options import A_PATH, OneOf, output_option
 from penstock._report.export.formats import FORMATS, PICTURES, STDOUT, export
 from penstock._worker.commands import contained
 from penstock.errors import PenstockError
@@ -30,13 +30,8 @@ run in process; processes are not started.
 """,
 )
 @click.argument("name", metavar="FORMAT", type=OneOf(list(FORMATS)))
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    help="The file; - for the standard output; by default named after the trace, in the current folder.",
-)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=A_PATH)
+@output_option("The file; - for the standard output; by default named after the trace, in this folder.")
 @click.option("--picture", type=OneOf(PICTURES), help="What dot (the network) and mermaid (the run) draw.")
 @run_option
 @contained

@@ -10,6 +10,7 @@ import click
 
 from penstock._base.suggesting import hint
 from penstock._base.terminal import say, say_lines
+from penstock._cli.options import json_option
 from penstock._properties.registry import ALIASES, CHECK, FUZZ, VERIFY, Entry, canonical, entries
 from penstock.errors import PenstockError
 
@@ -17,7 +18,7 @@ _ENGINES: Final = (CHECK, VERIFY, FUZZ)
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.argument("name", required=False)
 def properties(name: str | None, as_json: bool) -> None:
     """List the properties by name, or tell how exactly each engine decides one, NAME.

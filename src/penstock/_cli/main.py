@@ -27,6 +27,10 @@ BAD_INPUT: Final = 2
 
 _COMMANDS: Final = {
     "bugs": ("run_commands:bugs", "Group minimised runs by bug."),
+    "campaign": (
+        "campaigning:campaign_command",
+        "Run all engines over many apps, and tell which bugs are new.",
+    ),
     "check": ("searching:check", "Search every ordering of a scenario's events."),
     "demo": ("demonstration:demo", "Find three bugs in a learning switch."),
     "diff": ("trace_commands:diff", "Compare two traces."),

@@ -16,21 +16,36 @@ from penstock._base.terminal import say, say_lines
 from penstock._cli.consenting import consent_to_replay
 from penstock._cli.output import Live, print_replay, replay_as_json
 from penstock._fuzz.summary import counted
-from penstock._minimize.bugs import Minimised, bugs_of, minimised_in, others_like
-from penstock._minimize.confirming import confirmed, confirming_tries
-from penstock._minimize.ddmin import Minimal, NotReproducedError, conditions, minimise
-from penstock._minimize.live_replay import LiveReproducer
+from penstock._minimize.ddmin import (
+    Minimal,
+    NotReproducedError,
+    conditions,
+    confirmed,
+    confirming_tries,
+    minimise,
+    refuse_inexact,
+)
+from penstock._minimize.ddmin import shortest as proved_shortest
 from penstock._minimize.parallel import minimise_in_parallel
 from penstock._minimize.progress import Progress, Step
-from penstock._minimize.recording import Recording, trace_file
-from penstock._minimize.shortest import refuse_inexact
-from penstock._minimize.shortest import shortest as proved_shortest
-from penstock._minimize.timings import EPSILON_MS, Waiting
-from penstock._minimize.worker import Origin
-from penstock._minimize.worker_pool import DaskCrew, LocalCrew, WorkerPool
-from penstock._minimize.writing import folder_for, story_of, summary, write_minimal
-from penstock._replay import Replay, replay
+from penstock._minimize.workers import DaskCrew, LocalCrew, WorkerPool
+from penstock._minimize.writing import (
+    Minimised,
+    bugs_of,
+    folder_for,
+    minimised_in,
+    others_like,
+    story_of,
+    summary,
+    write_minimal,
+)
+from penstock._replay import EPSILON_MS
+from penstock._replay.live import LiveReproducer
+from penstock._replay.live_play import Waiting
+from penstock._replay.recording import Recording
+from penstock._replay.replaying import Origin, Replay, replay
 from penstock._trace.consent import Consent
+from penstock._trace.trace import trace_file
 from penstock._worker.commands import run_contained
 from penstock.errors import PenstockError
 

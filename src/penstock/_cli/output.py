@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from os import terminal_size
 from shutil import get_terminal_size
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,12 +20,14 @@ from penstock._check.check import Report
 from penstock._engine.finding import Finding
 from penstock._engine.next_steps import advice
 from penstock._explore.search import Outcome
-from penstock._replay import Replay
 from penstock._report.picture import Happening, broken_note, picture, trace_picture
 from penstock._report.run_story import Choice, tell_run
 from penstock._story.story import ending, last_line, tell
 from penstock._trace.trace import CUT_SHORT, Trace
 from penstock._verdict.verdict import Result, Verdict, sentence
+
+if TYPE_CHECKING:
+    from penstock._replay.replaying import Replay
 
 _AROUND_PICTURES: Final = 6
 """How many lines of a screen are left to what stands above and below a picture."""

@@ -10,6 +10,7 @@ import click
 from penstock._base.files import make_folder, write_whole
 from penstock._base.terminal import say
 from penstock._cli.consenting import consent_to_look, run_option
+from penstock._cli.options import A_PATH, output_option
 from penstock._trace.consent import Consent, consent_given
 from penstock._trace.trace import read_header
 from penstock._worker.commands import contained
@@ -20,10 +21,8 @@ _REPORT: Final = "The report"
 
 
 @click.command(name="report")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), help="The file; by default beside the trace."
-)
+@click.argument("path", type=A_PATH)
+@output_option("The file; by default beside the trace.")
 @click.option("--serve", is_flag=True, help="Serve it on this machine, and follow a run that goes on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="With --serve, on which port; by default any."
@@ -57,8 +56,8 @@ def report_command(
             raise PenstockError("--serve writes no file: leave --json and -o out.")
         return _serve(path, port, consent, browse=not no_open)
     from penstock._cli.output import Live
-    from penstock._minimize.recording import trace_file
     from penstock._report.document import report_on
+    from penstock._trace.trace import trace_file
 
     with Live(quiet=as_json, doing="reading the trace …"):
         document = report_on(path, consent, states=not no_states)

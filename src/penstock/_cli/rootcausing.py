@@ -16,16 +16,15 @@ from penstock._base.clean_text import json_text
 from penstock._base.files import write_whole
 from penstock._base.terminal import say, say_lines
 from penstock._cli.consenting import consent_to_look
-from penstock._minimize.recording import trace_file
+from penstock._replay.player import Playable, load_switches
 from penstock._rootcause.journeys import Hop, MetRule, find_packet, journey, packets_of
 from penstock._rootcause.ordering import Comparison, Happening, Inversion, compare, happenings
 from penstock._rootcause.plotting import as_svg, as_text, progress_file, read_points
-from penstock._rootcause.recording import Recording, load_recording
 from penstock._rootcause.reduction import Reduced, reduce_commands
 from penstock._rootcause.rewinding import Rewind
 from penstock._story.story import numbered, sentences, tell
 from penstock._trace.retelling import record_of, stories_of
-from penstock._trace.trace import Trace, read_trace
+from penstock._trace.trace import Trace, read_trace, trace_file
 from penstock._world.transition import Record
 from penstock.errors import PenstockError
 
@@ -128,7 +127,7 @@ def _hop_as_json(hop: Hop) -> dict[str, Any]:
 
 
 def _try_packet(path: Path, at: int | None, packet: tuple[str, str, str], *, run: bool, as_json: bool) -> int:
-    rewind = _at(_recording(path, run=run), at)
+    rewind = _at(_playable(path, run=run), at)
     records = list(rewind.path(*packet))
     if as_json:
         rows = [{"node": record.node, "step": str(record), "events": _texts(record)} for record in records]
@@ -146,14 +145,14 @@ def _texts(record: Record) -> list[str]:
 # OpenFlow replay.
 
 
-def _recording(path: Path, *, run: bool) -> Recording:
-    return load_recording(path, consent_to_look(path, run=run))
+def _playable(path: Path, *, run: bool) -> Playable:
+    return load_switches(path, consent_to_look(path, run=run))
 
 
-def _at(recording: Recording, line: int | None) -> Rewind:
+def _at(playable: Playable, line: int | None) -> Rewind:
     """Return the switches of a trace right after a line; by default at the violation."""
-    rewind = Rewind(recording)
-    rewind.go_to(recording.end if line is None else line)
+    rewind = Rewind(playable)
+    rewind.go_to(playable.end if line is None else line)
     return rewind
 
 
@@ -180,15 +179,15 @@ def run_openflow(
 ) -> int:
     """Replay the OpenFlow messages of a trace to its switches alone; look at them, or reduce the messages."""
     if reduce:
-        reduced = reduce_commands(_recording(path, run=run), at)
+        reduced = reduce_commands(_playable(path, run=run), at)
         say(_reduced_as_json(reduced)) if as_json else say_lines(_reduced_lines(reduced))
         return 0
     if interactive:
         if as_json:
             raise PenstockError("The console speaks to people: leave --json or --interactive out.")
-        _converse(RewindConsole(_recording(path, run=run)), at, ask)
+        _converse(RewindConsole(_playable(path, run=run)), at, ask)
         return 0
-    rewind = _at(_recording(path, run=run), at)
+    rewind = _at(_playable(path, run=run), at)
     if as_json:
         say(json_text(_moment_as_json(rewind)))
     else:
@@ -198,7 +197,7 @@ def run_openflow(
 
 
 def _everything(rewind: Rewind) -> Iterator[str]:
-    for switch in rewind.recording.switches:
+    for switch in rewind.playable.switches:
         yield switch
         yield from (f"  {text}" for text in (*rewind.flows(switch), *rewind.ports(switch)))
     yield "in flight"
@@ -206,7 +205,7 @@ def _everything(rewind: Rewind) -> Iterator[str]:
 
 
 def _moment_as_json(rewind: Rewind) -> dict[str, Any]:
-    switches = rewind.recording.switches
+    switches = rewind.playable.switches
     return {
         "line": rewind.line,
         "at": rewind.world.clock,
@@ -244,8 +243,8 @@ def _reduced_as_json(reduced: Reduced) -> str:
 class RewindConsole:
     """A person's hands on a replay."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.rewind = Rewind(recording)
+    def __init__(self, playable: Playable) -> None:
+        self.rewind = Rewind(playable)
         self._commands: dict[str, Callable[..., Iterator[str]]] = {
             "next": self._next,
             "back": self._back,
@@ -273,8 +272,8 @@ class RewindConsole:
 
     def _next(self, count: str = "1") -> Iterator[str]:
         for _ in range(_number(count)):
-            turn, _ = self.rewind.forward()
-            yield from numbered(turn.line.number, next(sentences([record_of(turn.line)])))
+            line = self.rewind.forward().line
+            yield from numbered(line.number, next(sentences([record_of(line)])))
         yield from self._beware()
 
     def _back(self, count: str = "1") -> Iterator[str]:
@@ -282,7 +281,7 @@ class RewindConsole:
         yield f"after line {self.rewind.line}"
 
     def _go(self, line: str) -> Iterator[str]:
-        self.rewind.go_to(self.rewind.recording.end if line == "end" else _number(line))
+        self.rewind.go_to(self.rewind.playable.end if line == "end" else _number(line))
         yield f"after line {self.rewind.line}"
         yield from self._beware()
 
@@ -294,7 +293,7 @@ class RewindConsole:
         if switch:
             yield from self.rewind.flows(switch)
             return
-        for name in self.rewind.recording.switches:
+        for name in self.rewind.playable.switches:
             yield from (f"{name}  {text}" for text in self.rewind.flows(name))
 
     def _queues(self) -> Iterator[str]:

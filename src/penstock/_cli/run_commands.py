@@ -9,42 +9,61 @@ from typing import Any, Final
 
 import click
 
+from penstock._base.files import RUNS
 from penstock._cli.consenting import trust_option
-from penstock._cli.live_options import live_options
-from penstock._cli.scenarios import ci_options, scenario_from, scenario_options
+from penstock._cli.options import (
+    A_PATH,
+    ci_options,
+    json_option,
+    output_option,
+    trace_argument,
+    with_options,
+)
+from penstock._cli.scenarios import scenario_from, scenario_options
+from penstock._replay import EPSILON_MS
 from penstock._scenario.scenario import Scenario
 from penstock._worker.commands import run_contained
 from penstock._worker.containment import Terminal
 from penstock._worker.supervision import OutOfTime, Tell
 
-FOUND: Final = 1
-STOPPED: Final = 3
+_live_options: Final = with_options(
+    click.option(
+        "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
+    ),
+    click.option(
+        "--careful", is_flag=True, help="With processes, keep all distances in time, and all patience."
+    ),
+    click.option(
+        "--epsilon",
+        type=click.IntRange(1),
+        default=EPSILON_MS,
+        show_default=True,
+        metavar="MS",
+        help="With processes, how much later than recorded an event may come.",
+    ),
+    click.option(
+        "--wait-for",
+        type=click.Choice(["data", "logs"]),
+        multiple=True,
+        help="With processes, wait for data packets or log lines too.",
+    ),
+    click.option(
+        "--barriers", is_flag=True, help="Halt a process that logs something earlier than it did then."
+    ),
+    click.option("--faketime", is_flag=True, help="Have the clocks of processes follow the recorded one."),
+)
+"""The options of commands that replay real processes: what is waited for, and how long."""
 
 
 @click.command(name="fuzz")
-@scenario_options()
-@click.option("--seed", type=int, help="What decides every choice.")
-@click.option("--events", type=click.IntRange(1), help="Stop after this many inputs.")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time.")
-@click.option("--profile", help="What happens how often: everything, traffic, links, control, …")
-@click.option("--invariant", "-i", "invariants", multiple=True, help="What must hold; repeatable.")
+@scenario_options("fuzz")
 @click.option("--all", "to_end", is_flag=True, help="Go on after a violation that lasts.")
 @click.option("--interactive", is_flag=True, help="Take over from the console; Ctrl-C comes back to it.")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(path_type=Path),
-    default=Path("penstock-runs"),
-    show_default=True,
-    help="Where the run's folder is made.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@output_option("Where the run's folder is made.", RUNS)
+@json_option
 @ci_options
 def fuzz_command(
     scenario: Path,
-    topo: str | None,
-    custom: str | None,
-    openflow: str | None,
     output: Path,
     as_json: bool,
     junit: Path | None,
@@ -58,15 +77,10 @@ def fuzz_command(
     SCENARIO is a .toml file, or an app: its .py file or module name.  With cmd in [controller] the
     controller is a real process, in whatever language.
     """
-    from penstock._fuzz.fuzzing import has_processes, with_options
+    from penstock._fuzz.fuzzing import has_processes
 
-    chosen = scenario_from(scenario, topo=topo, custom=custom, openflow=openflow)
-    given = {key: value for key, value in options.items() if value not in (None, ())}
-    if "invariants" in given:
-        given["invariants"] = list(given["invariants"])
-    if "seconds" in given and "events" not in given:
-        given["events"] = None
-    command = _Fuzz(with_options(chosen, **given), output, as_json, junit, sarif, interactive, to_end)
+    chosen = scenario_from(scenario, "fuzz", **options)
+    command = _Fuzz(chosen, output, as_json, junit, sarif, interactive, to_end)
     if has_processes(command.scenario):
         # The controller is in a process of its own already, and is watched there.
         return command.run()
@@ -95,7 +109,7 @@ class _Fuzz:
         from penstock._engine.conclusion import conclusion_of
         from penstock._fuzz.invariants import invariant_names
         from penstock._fuzz.summary import lasting, next_steps_of, run_verdict
-        from penstock._report.export.ci import held_by, write_ci_files
+        from penstock._report.export.formats import held_by, write_ci_files
 
         report = run_fuzz(
             self.scenario,
@@ -122,13 +136,10 @@ class _Fuzz:
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.option(
-    "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
-)
-@live_options
+@trace_argument
+@_live_options
 @trust_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> int:
     """Run a trace again and compare, step by step.
 
@@ -141,13 +152,8 @@ def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> 
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), help="Where it is written; by default with the trace."
-)
-@click.option(
-    "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
-)
+@trace_argument
+@output_option("Where it is written; by default with the trace.")
 @click.option("--shortest", is_flag=True, help="Search for a sequence that is proved to be the shortest.")
 @click.option("--invariant", "-i", help="Which violation of the trace; by default the first that lasts.")
 @click.option("--wide", is_flag=True, help="Take any violation of the same invariant for the same.")
@@ -158,9 +164,9 @@ def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> 
     "--scheduler", metavar="ADDRESS", help="Replay on the Dask cluster that has its scheduler there."
 )
 @click.option("--peek", is_flag=True, help="Look ahead at each input for the events that will come of it.")
-@live_options
+@_live_options
 @trust_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) -> int:
     """Find the few inputs of a trace that lead to its violation.
 
@@ -174,8 +180,8 @@ def minimize(trace: Path, output: Path | None, as_json: bool, **options: Any) ->
 
 
 @click.command()
-@click.argument("runs", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("runs", nargs=-1, type=A_PATH)
+@json_option
 def bugs(runs: tuple[Path, ...], as_json: bool) -> int:
     """Tell which minimised runs show one bug: those whose minimal sequences are equal but for names.
 
@@ -183,4 +189,4 @@ def bugs(runs: tuple[Path, ...], as_json: bool) -> int:
     """
     from penstock._cli.minimizing import run_bugs
 
-    return run_bugs(runs or (Path("penstock-runs"),), as_json=as_json)
+    return run_bugs(runs or (RUNS,), as_json=as_json)

@@ -1,164 +1,115 @@
-"""What commands have in common: how a scenario is named and changed, and where results go."""
+"""How a command is told a scenario: its name, and the options that the scenario's fields describe."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import click
+from msgspec import Meta
 
-from penstock._base.suggesting import hint
+from penstock._base.files import absolute
+from penstock._base.typed import Flag, flags_of, hints_of, meanings_of
+from penstock._cli.options import A_PATH, Command, Decorator, OneOf, with_options
 from penstock._engine.building import plan
 from penstock._scenario.around import scenario_at
-from penstock._scenario.scenario import Scenario
-from penstock._scenario.search_options import NONE, REDUCTIONS
+from penstock._scenario.scenario import EVERY, READ_BY, SECTIONS, Scenario, with_fields
 from penstock.errors import PenstockError
 
-if TYPE_CHECKING:
-    _Choice = click.Choice[str]
-else:
-    _Choice = click.Choice  # generic only in newer versions
+
+def options_for(command: str, kind: type, *, defaults: bool = False) -> Iterator[Decorator]:
+    """Yield the options of a command that the fields of a class describe.
+
+    With `defaults`, an option that is not given has the field's; else it changes nothing.
+    """
+    initial = {item.name: item.default for item in fields(kind)} if defaults else {}
+    for name, flag in flags_of(kind, command):
+        yield _option(name, flag, hints_of(kind)[name], meanings_of(kind).get(name, ""), initial.get(name))
 
 
-class OneOf(_Choice):
-    """One of some names; of one that is unknown it is said which was perhaps meant."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is unknown: {hint(value, self.choices)}", param, ctx)
-
-
-_OPTIONS: Final = {
-    "topo": click.option(
-        "--topo", metavar="SHAPE", help="The topology, as for Mininet: linear,3 or tree,2,2."
-    ),
-    "custom": click.option(
-        "--custom", metavar="FILE[:NAME]", help="A file with a Mininet Topo, as the topology."
-    ),
-    "openflow": click.option("--openflow", type=OneOf(["1.0", "1.3"]), help="The OpenFlow version."),
-    "property": click.option(
-        "--property", "-p", "properties", multiple=True, help="A property to check; repeatable."
-    ),
-    "ping": click.option(
-        "--ping", metavar="A,B", multiple=True, help="Have A ping B; replaces the scenario's hosts."
-    ),
-    "order": click.option("--order", type=OneOf(["breadth-first", "depth-first"]), help="Order of search."),
-    "strategy": click.option(
-        "--strategy",
-        "strategies",
-        metavar="NAME[:OPTION=VALUE,…]",
-        multiple=True,
-        help="A way to search less or likelier places first, as no-delay; repeatable.",
-    ),
-    "reduction": click.option(
-        "--reduction",
-        "reductions",
-        type=OneOf((*REDUCTIONS, NONE)),
-        multiple=True,
-        help="Beside sleep sets, a way to search less without missing anything; repeatable. "
-        "With none, not even sleep sets.",
-    ),
-    "states": click.option("--states", type=click.IntRange(1), help="Stop after this many states."),
-    "depth": click.option("--depth", type=click.IntRange(1), help="Go no deeper than this many steps."),
-    "seconds": click.option(
-        "--seconds", type=click.FloatRange(0, min_open=True), help="Stop after this time."
-    ),
-    "memory": click.option(
-        "--memory", type=click.IntRange(1), metavar="MB", help="Stop at this much memory."
-    ),
-    "all": click.option("--all", "all_violations", is_flag=True, help="Go on after a violation, elsewhere."),
-    "compact": click.option("--compact", is_flag=True, help="Remember states by 64-bit fingerprints."),
-}
-"""What a command line can say of a scenario; each command has those that it goes by."""
-
-NETWORK: Final = ("topo", "custom", "openflow")
-"""The options about the network, which every command goes by that builds one."""
-WATCHED: Final = ("property", "ping")
-BOUNDS: Final = ("states", "seconds", "memory")
-SEARCH: Final = ("order", "strategy", "reduction", *BOUNDS, "depth", "all", "compact")
-WALK: Final = ("strategy", "seconds", "memory", "all")
-"""Walks remember no states, and `--longest` is their depth."""
+def _option(name: str, flag: Flag, kind: Any, meaning: str, default: Any) -> Decorator:
+    # The first sentence; what comes after it is for files, where there is more room.
+    told, value = meaning.replace("`", "").partition(". ")[0].rstrip("."), _value_type(kind)
+    if value is bool:
+        return click.option(*flag.words.split(), name, is_flag=True, help=f"{told}.")
+    several = isinstance(value, list)
+    return click.option(
+        *flag.words.split(),
+        name,
+        type=OneOf(flag.choices) if flag.choices else value[0] if several else value,
+        metavar=flag.metavar,
+        multiple=several,
+        default=default,
+        show_default=default is not None,
+        help=f"{told}; repeatable." if several else f"{told}.",
+    )
 
 
-def scenario_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command what it takes to name a scenario, and these options to change it."""
+def _value_type(kind: Any) -> Any:
+    """Return click's type for the values of a field, in a list if there may be several."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        # What comes first is what can be typed: a name rather than a table or an object.
+        return _value_type(inner[0])
+    if origin is Literal:
+        return OneOf(inner)
+    if origin in (tuple, Sequence):
+        return [_value_type(inner[0])]
+    if origin is Annotated:
+        bounds: Any = next((mark for mark in inner[1:] if isinstance(mark, Meta)), None)
+        if inner[0] is int and bounds:
+            return click.IntRange(bounds.ge, bounds.le)
+        if inner[0] is float and bounds:
+            return click.FloatRange(bounds.gt, min_open=True)
+        return _value_type(inner[0])
+    return kind
 
-    def given(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name in reversed((*NETWORK, *names)):
-            command = _OPTIONS[name](command)
-        return click.argument("scenario", type=click.Path(path_type=Path))(command)
+
+_CUSTOM: Final = click.option(
+    "--custom", metavar="FILE[:NAME]", help="A file with a Mininet Topo, as the topology."
+)
+_PING: Final = click.option(
+    "--ping", metavar="A,B", multiple=True, help="Have A ping B; replaces the scenario's hosts."
+)
+_SPELT_OTHERWISE: Final = ((_CUSTOM, EVERY), (_PING, "check walk step"))
+"""The options that say in another way what a field says, and the commands that have them."""
+
+
+def scenario_options(command: str) -> Callable[[Command], Command]:
+    """Give a command what it takes to name a scenario, and its options to change that."""
+    options = list(options_for(command, Scenario))
+    options += [option for option, commands in _SPELT_OTHERWISE if command in commands.split()]
+    for table in READ_BY.get(command, ()):
+        options += options_for(command, SECTIONS[table])
+
+    def given(function: Command) -> Command:
+        return click.argument("scenario", type=A_PATH)(with_options(*options)(function))
 
     return given
 
 
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Say where a command writes its traces, and whether it prints JSON."""
-    options = [
-        click.option(
-            "--output",
-            "-o",
-            type=click.Path(path_type=Path),
-            default=Path("penstock-traces"),
-            show_default=True,
-            help="Where traces are written.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def ci_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a command write what it found for a CI server."""
-    for option in (
-        click.option("--sarif", type=click.Path(path_type=Path), help="Also write findings as SARIF."),
-        click.option("--junit", type=click.Path(path_type=Path), help="Also write results as JUnit XML."),
-    ):
-        command = option(command)
-    return command
-
-
-def scenario_from(path: Path, **options: Any) -> Scenario:
-    """Return the scenario of a file or a module, with what the command line says."""
-    chosen = _changed(scenario_at(path), **options)
+def scenario_from(path: Path, command: str = "check", /, **options: Any) -> Scenario:
+    """Return the scenario of a file or a module, with what the options of a command say."""
+    given = {name: value for name, value in options.items() if is_given(value)}
+    if custom := given.pop("custom", None):
+        file, _, name = custom.partition(":")
+        given["topology"] = {"mininet": str(absolute(Path(file))), **({"name": name} if name else {})}
+    if pings := [_ping(text) for text in given.pop("ping", ())]:
+        if len({sender for sender, _ in pings}) < len(pings):
+            raise PenstockError("A host pings one other: give --ping once for each sender.")
+        given["hosts"] = dict(pings)
+    chosen = with_fields(scenario_at(path), command, given)
     # Commands that do not search refuse what no search could go by, too.
     plan(chosen)
     return chosen
 
 
-def _changed(scenario: Scenario, **options: Any) -> Scenario:
-    """Return a scenario with what the command line says in place of what the file says."""
-    changes: dict[str, Any] = {}
-    if options.get("topo"):
-        changes["topology"] = options["topo"]
-    if options.get("custom"):
-        file, _, name = options["custom"].partition(":")
-        changes["topology"] = {"mininet": str(Path(file).resolve()), **({"name": name} if name else {})}
-    if options.get("properties"):
-        changes["properties"] = options["properties"]
-    if options.get("openflow"):
-        changes["openflow"] = options["openflow"]
-    if options.get("ping"):
-        pings = [_ping(text) for text in options["ping"]]
-        if len({sender for sender, _ in pings}) < len(pings):
-            raise PenstockError("A host pings one other: give --ping once for each sender.")
-        changes["hosts"] = dict(pings)
-    search = dict(scenario.search)
-    names = {"memory": "memory_mb"}
-    if options.get("strategies"):
-        search["strategies"] = list(options["strategies"])
-    if options.get("reductions"):
-        search["reductions"] = list(options["reductions"])
-    for key in ("order", "states", "depth", "seconds", "memory", "all_violations", "compact"):
-        if options.get(key):
-            search[names.get(key, key)] = options[key]
-    return replace(scenario, search=search, **changes)
+def is_given(value: Any) -> bool:
+    """Tell whether an option was given, by its value."""
+    return value is not None and value is not False and value != ()
 
 
 def _ping(text: str) -> tuple[str, dict[str, str]]:

@@ -11,25 +11,20 @@ import click
 from penstock._base.terminal import say, say_lines
 from penstock._check.check import Report
 from penstock._cli.consenting import consent_to_replay, trust_option
+from penstock._cli.options import A_PATH, ci_options, json_option, traces_option, with_options
 from penstock._cli.output import Live, conclude, print_report, report_as_json
-from penstock._cli.scenarios import (
-    SEARCH,
-    WALK,
-    WATCHED,
-    ci_options,
-    output_options,
-    scenario_from,
-    scenario_options,
-)
+from penstock._cli.scenarios import is_given, options_for, scenario_from, scenario_options
 from penstock._engine.conclusion import conclusion_of
+from penstock._explore.strategies.random_walks import RandomWalks
 from penstock._worker.commands import contained, run_contained
 from penstock._worker.containment import Terminal
 from penstock.errors import PenstockError
 
 
 @click.command()
-@scenario_options(*WATCHED, *SEARCH)
-@output_options
+@scenario_options("check")
+@traces_option
+@json_option
 @ci_options
 def check(
     scenario: Path, output: Path, as_json: bool, junit: Path | None, sarif: Path | None, **options: Any
@@ -48,12 +43,11 @@ def check(
 
 
 @click.command()
-@scenario_options(*WATCHED, *WALK)
-@output_options
+@scenario_options("walk")
+@traces_option
+@json_option
 @ci_options
-@click.option("--seed", type=int, default=1, show_default=True, help="What decides every choice.")
-@click.option("--walks", type=click.IntRange(1), default=100, show_default=True, help="How many walks.")
-@click.option("--longest", type=click.IntRange(1), default=1000, show_default=True, help="Steps per walk.")
+@with_options(*options_for("walk", RandomWalks, defaults=True))
 def walk(
     scenario: Path,
     output: Path,
@@ -68,7 +62,7 @@ def walk(
     """Walk at random through a scenario, again and again."""
     from penstock._worker.engines import walk as run
 
-    chosen = scenario_from(scenario, **options)
+    chosen = scenario_from(scenario, "walk", **options)
     chosen.require_properties()
     with Live(quiet=as_json) as live:
         report = run(chosen, seed, walks=walks, longest=longest, output=output, progress=live.show)
@@ -77,7 +71,7 @@ def walk(
 
 def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | None) -> int:
     """Print what a search came to, write what CI wants, and return the exit status."""
-    from penstock._report.export.ci import held_by, write_ci_files
+    from penstock._report.export.formats import held_by, write_ci_files
 
     say(report_as_json(report)) if as_json else print_report(report)
     write_ci = partial(
@@ -95,11 +89,11 @@ def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | 
 
 
 @click.command()
-@scenario_options()
-@click.option("--after", "trace", type=click.Path(path_type=Path), help="Take the steps of this trace first.")
+@scenario_options("packets")
+@click.option("--after", "trace", type=A_PATH, help="Take the steps of this trace first.")
 @click.option("--steps", type=click.IntRange(0), help="How many of them; by default all.")
 @click.option("--host", metavar="NAME", help="Only what this host could send.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @contained
 def packets(
     scenario: Path, trace: Path | None, steps: int | None, host: str | None, as_json: bool, **options: Any
@@ -112,7 +106,7 @@ def packets(
     from penstock._check.packet_listing import classes_as_json, classes_as_text
     from penstock._check.packets import list_packets
 
-    chosen = scenario_from(scenario, **options)
+    chosen = scenario_from(scenario, "packets", **options)
     with Live(quiet=as_json):
         found, discovery = list_packets(chosen, trace=trace, steps=steps, host=host)
     if as_json:
@@ -123,9 +117,9 @@ def packets(
 
 
 @click.command()
-@scenario_options(*WATCHED)
+@scenario_options("step")
 @click.option("--at", type=click.IntRange(0), metavar="N", help="Of a trace, where to begin: after step N.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides what goes on at random.")
+@with_options(*options_for("step", RandomWalks, defaults=True))
 @click.option("--plain", is_flag=True, help="Line by line, as it is done without a terminal.")
 @trust_option
 def step(scenario: Path, at: int | None, seed: int, plain: bool, trust: bool, **options: Any) -> int:
@@ -149,8 +143,8 @@ def _step(
     if trust and not is_trace(scenario):
         raise PenstockError(f"{scenario} is no trace, so there is nothing to trust: leave --trust out.")
     if not is_trace(scenario):
-        run = Run(scenario_from(scenario, **options))
-    elif any(value not in (None, (), False) for value in options.values()):
+        run = Run(scenario_from(scenario, "step", **options))
+    elif any(map(is_given, options.values())):
         raise PenstockError(f"{scenario} is a trace and has its scenario with it: leave the options out.")
     else:
         run = run_of_trace(scenario, consent_to_replay(scenario, trust=trust))

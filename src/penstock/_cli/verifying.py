@@ -6,68 +6,44 @@ Exit status: 0 proved; 1 violated; 2 bad input, said in one sentence; 3 bounded.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from penstock._base.clean_text import json_text
 from penstock._base.terminal import say_lines
+from penstock._cli.options import ci_options, json_option, traces_option
 from penstock._cli.output import Live, conclude, ending_lines, listed, verdict_lines
-from penstock._cli.scenarios import (
-    BOUNDS,
-    OneOf,
-    ci_options,
-    output_options,
-    scenario_from,
-    scenario_options,
-)
+from penstock._cli.scenarios import scenario_from, scenario_options
 from penstock._engine.conclusion import conclusion_of
 from penstock._engine.next_steps import advice
-from penstock._scenario.verify_options import Method, VerifyOptions
+from penstock._scenario.options import VerifyOptions
 from penstock._story.story import tell
 from penstock._verdict.verdict import Result
 from penstock._verify.proof import Proof, Refutation
 
 
 @click.command(name="verify")
-@scenario_options(*BOUNDS)
-@click.option(
-    "--property", "-p", "claims", multiple=True, metavar="FORMULA", help="What is to be proved; repeatable."
-)
-@click.option("--mode", type=OneOf(get_args(Method)), help="By which reductions.")
-@click.option("--fair", is_flag=True, help="What can be done for ever is done again and again.")
-@click.option("--timeouts", is_flag=True, help="Rules that have a timeout may vanish at any moment.")
-@output_options
+@scenario_options("verify")
+@traces_option
+@json_option
 @ci_options
 def verify_command(
-    scenario: Path,
-    claims: tuple[str, ...],
-    mode: Method | None,
-    fair: bool,
-    timeouts: bool,
-    output: Path,
-    as_json: bool,
-    junit: Path | None,
-    sarif: Path | None,
-    **options: Any,
+    scenario: Path, output: Path, as_json: bool, junit: Path | None, sarif: Path | None, **options: Any
 ) -> int:
     """Prove properties for any number of packets.
 
     SCENARIO is a .toml file, or an app: its .py file or module name.  A FORMULA is temporal logic, as in
     "G forall p in h2.rcvq: not p.ssh"; NoForwardingLoops, ControllerCrash and ControllerHang have names.
     """
-    chosen = scenario_from(scenario, **options)
-    table = dict(chosen.verify)
-    given = {"properties": list(claims), "mode": mode, "fair": fair, "timeouts": timeouts}
-    table.update({key: value for key, value in given.items() if value})
+    chosen = scenario_from(scenario, "verify", **options)
     from penstock._worker.engines import prove
 
     with Live(quiet=as_json) as live:
-        proof = prove(replace(chosen, verify=table), output=output, progress=live.show)
-    from penstock._report.export.ci import held_by, write_ci_files
+        proof = prove(chosen, output=output, progress=live.show)
+    from penstock._report.export.formats import held_by, write_ci_files
 
     say_lines([proof_as_json(proof)] if as_json else proof_lines(proof))
     tested = {text: int(text not in proof.untested) for text in proof.methods}

@@ -9,6 +9,9 @@ To *lay out* a part is to write its text once, with gaps where something mutable
     pieces ["{age=int:3,friends=", ",name=str:'Ann',}"]     gaps [the list of friends]
 
 A part whose members have no order until one has looked into them cannot be laid out.
+
+Of many objects that hardly ever change it is asked *together* whether they have, which takes a fraction
+of the time: their contents are compared as one long sequence.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ import os
 import random
 import threading
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping
-from operator import attrgetter, is_, itemgetter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter, is_, itemgetter, methodcaller
 from typing import Any, Final, Generic, NamedTuple
 
 from penstock._concolic.run import HOOK
@@ -32,6 +36,23 @@ Constant = Callable[[Any], str | None]
 
 Layout = tuple[list[str], list[Any]]
 """Pieces of text, and what stands in the gaps between them."""
+
+Held = Sequence[tuple[Any, Any]]
+"""Objects with copies of their contents."""
+
+Still = Callable[[], bool]
+"""Tells whether objects still hold what they held."""
+
+identity: Final[Callable[[object], int]] = object.__hash__
+"""Returns a number that no other object has at the same time.
+
+`id` would do, but raises an audit event, which somebody listens to (see `outside`), and walks over memory ask
+for millions of these numbers.
+"""
+
+
+SEPARATOR: Final = [object()]
+"""Leads to something that nothing else leads to: where one object ends among what many lead to."""
 
 
 class Part(NamedTuple):
@@ -45,6 +66,34 @@ class Part(NamedTuple):
     """Put a copy back."""
     lay: Callable[[Any, Any, Constant], Layout | None]
     """Lay out the content of an object, or None where that is not possible."""
+    together: Callable[[Held], Still] | None = None
+    """Return what tells of many objects whether `same` is true for each; None where each has to be asked."""
+
+
+class Together:
+    """Objects of which it is asked together whether they still hold what they held."""
+
+    __slots__ = ("_alone", "_stills")
+
+    def __init__(self, held: Iterable[tuple[Any, Sequence[Part], Sequence[Any]]]) -> None:
+        by_part: dict[Part, list[tuple[Any, Any]]] = {}
+        for value, parts, contents in held:
+            for part, content in zip(parts, contents, strict=True):
+                by_part.setdefault(part, []).append((value, content))
+        self._stills = [part.together(held) for part, held in by_part.items() if part.together is not None]
+        self._alone = [
+            (part.same, value, content)
+            for part, held in by_part.items()
+            if part.together is None and part.same is not _always
+            for value, content in held
+        ]
+
+    def are_as_they_were(self) -> bool:
+        """Tell whether none of them has changed."""
+        for still in self._stills:
+            if not still():
+                return False
+        return all(same(value, content) for same, value, content in self._alone)
 
 
 class Namespace:
@@ -133,6 +182,43 @@ def same_dict(value: dict[Any, Any], content: dict[Any, Any]) -> bool:
     )
 
 
+def _together_as_mappings(
+    mappings: Callable[[], Iterable[Any]],
+    held: Held,
+    values_of: Callable[[Any], Iterable[Any]] = dict.values,
+    keys_of: Callable[[Any], Iterable[Any]] = dict.keys,
+) -> Still:
+    """Return what tells whether mappings hold the very objects of their copies, in the same order."""
+    copies: list[dict[Any, Any]] = [content for _, content in held]
+    # Without the lengths an item could have gone from the end of one mapping to the beginning of the next.
+    lengths = list(map(len, copies))
+    values = list(chain.from_iterable(copy.values() for copy in copies))
+    keys = list(chain.from_iterable(copies))
+
+    def still() -> bool:
+        return (
+            list(map(len, mappings())) == lengths
+            and all(map(is_, chain.from_iterable(map(values_of, mappings())), values))
+            and all(map(is_, chain.from_iterable(map(keys_of, mappings())), keys))
+        )
+
+    return still
+
+
+def _dicts_together(held: Held) -> Still:
+    dicts = [value for value, _ in held]
+    return _together_as_mappings(lambda: dicts, held)
+
+
+def attributes_together(held: Held) -> Still:
+    """Return what tells whether objects have the very attributes of copies, in the same order."""
+    objects = [value for value, _ in held]
+    return _together_as_mappings(lambda: map(_ATTRIBUTES_OF, objects), held)
+
+
+_ATTRIBUTES_OF: Final = attrgetter("__dict__")
+
+
 def _write_dict(value: dict[Any, Any], content: dict[Any, Any]) -> None:
     # Its keys are compared by identity alone: what a program has put there may be followed.
     if len(value) != len(content) or not all(map(is_, dict.keys(value), content)):
@@ -155,7 +241,7 @@ def _read_dict(value: dict[Any, Any]) -> dict[Any, Any]:
     return dict(dict.items(value))
 
 
-_DICT: Final = Part(_read_dict, same_dict, _write_dict, _lay_dict)
+_DICT: Final = Part(_read_dict, same_dict, _write_dict, _lay_dict, _dicts_together)
 
 
 def _same_ordered(value: collections.OrderedDict[Any, Any], content: dict[Any, Any]) -> bool:
@@ -181,21 +267,33 @@ _ORDERED: Final = Part(
     lambda value: dict(collections.OrderedDict.items(value)), _same_ordered, _write_ordered, _lay_ordered
 )
 
-_DICT_IN_ORDER: Final = Part(_read_dict, same_dict, _write_dict, _lay_ordered)
+_DICT_IN_ORDER: Final = Part(_read_dict, same_dict, _write_dict, _lay_ordered, _dicts_together)
 
 
 # Attributes, slots, variables.
 
 
 def _same_attributes(value: Any, content: dict[str, Any]) -> bool:
-    return same_dict(value.__dict__, content)
+    # As `same_dict` has it, without a call: most of what is saved has attributes.
+    held = value.__dict__
+    return (
+        len(held) == len(content)
+        and all(map(is_, dict.values(held), content.values()))
+        and all(map(is_, dict.keys(held), content))
+    )
 
 
 def _write_attributes(value: Any, content: dict[str, Any]) -> None:
     _write_dict(value.__dict__, content)
 
 
-_ATTRIBUTES: Final = Part(lambda value: dict(value.__dict__), _same_attributes, _write_attributes, lay_names)
+_ATTRIBUTES: Final = Part(
+    lambda value: dict(value.__dict__),
+    _same_attributes,
+    _write_attributes,
+    lay_names,
+    attributes_together,
+)
 
 _MISSING: Final = object()
 
@@ -283,8 +381,18 @@ def _lay_namespace(value: Namespace, content: dict[str, Any], constant: Constant
     return _lay(f"{{{value.owner.__name__}:", items, "}", constant)
 
 
+def _namespaces_together(held: Held) -> Still:
+    # A module and a class have the same dictionary as long as they live.
+    variables = [vars(value.owner) for value, _ in held]
+    return _together_as_mappings(lambda: variables, held, methodcaller("values"), methodcaller("keys"))
+
+
 NAMESPACE: Final = Part(
-    lambda value: dict(vars(value.owner)), _same_namespace, _write_namespace, _lay_namespace
+    lambda value: dict(vars(value.owner)),
+    _same_namespace,
+    _write_namespace,
+    _lay_namespace,
+    _namespaces_together,
 )
 
 
@@ -316,6 +424,17 @@ VARIABLES: Final = Part(
 
 def _same_sequence(value: Any, content: Any) -> bool:
     return len(value) == len(content) and all(map(is_, value, content))
+
+
+def _sequences_together(held: Held) -> Still:
+    sequences = [value for value, _ in held]
+    lengths = [len(content) for _, content in held]
+    items = list(chain.from_iterable(content for _, content in held))
+
+    def still() -> bool:
+        return list(map(len, sequences)) == lengths and all(map(is_, chain.from_iterable(sequences), items))
+
+    return still
 
 
 def _write_list(value: list[Any], content: list[Any]) -> None:
@@ -372,7 +491,7 @@ def _plain(value: Any) -> str | None:
 
 
 def _same_set(value: set[Any], content: tuple[Any, ...]) -> bool:
-    return len(value) == len(content) and set(map(id, value)) == set(map(id, content))
+    return len(value) == len(content) and set(map(identity, value)) == set(map(identity, content))
 
 
 def _write_set(value: set[Any], content: Iterable[Any]) -> None:
@@ -413,6 +532,23 @@ def _read_cell(value: types.CellType) -> tuple[Any, ...]:
         return ()
 
 
+def _cells_together(held: Held) -> Still:
+    filled = [(value, content[0]) for value, content in held if content]
+    empty = [value for value, content in held if not content]
+    cells, contents = [value for value, _ in filled], [content for _, content in filled]
+
+    def still() -> bool:
+        try:
+            return all(map(is_, map(_CONTENT_OF_CELL, cells), contents)) and not any(map(_read_cell, empty))
+        except ValueError:
+            return False
+
+    return still
+
+
+_CONTENT_OF_CELL: Final = attrgetter("cell_contents")
+
+
 def _write_cell(value: types.CellType, content: tuple[Any, ...]) -> None:
     if content:
         value.cell_contents = content[0]
@@ -433,9 +569,9 @@ _ATOMS: Final = (int, str, bytes, float, complex)
 _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
     (collections.OrderedDict, _ORDERED),
     (dict, _DICT),
-    (list, Part(list, _same_sequence, _write_list, lay_sequence)),
+    (list, Part(list, _same_sequence, _write_list, lay_sequence, _sequences_together)),
     (set, Part(_read_set, _same_set, _write_set, _lay_set)),
-    (collections.deque, Part(list, _same_sequence, _write_deque, lay_sequence)),
+    (collections.deque, Part(list, _same_sequence, _write_deque, lay_sequence, _sequences_together)),
     (
         bytearray,
         Part(bytes, lambda value, content: bool(value == content), _write_bytes, _lay_representation),
@@ -459,6 +595,7 @@ _CONTAINERS: Final[tuple[tuple[type | tuple[type, ...], Part], ...]] = (
             lambda value, content: _same_sequence(_read_cell(value), content),
             _write_cell,
             lay_sequence,
+            _cells_together,
         ),
     ),
     (

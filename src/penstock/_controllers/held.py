@@ -181,7 +181,9 @@ def _dropped(given: Held | None, message: object) -> list[Held]:
 
 
 def _with_name(message: T, owner: Held) -> T:
-    return replace(message, tag=owner.tag) if isinstance(message, PacketOut) else message
+    if not isinstance(message, PacketOut) or message.tag == owner.tag:
+        return message
+    return replace(message, tag=owner.tag)
 
 
 def _owners(mine: Sequence[Held], switch: str, message: object) -> list[Held]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
@@ -31,7 +32,7 @@ from penstock._controllers.osken.determinism import Surroundings
 from penstock._controllers.osken.dice import Roll
 from penstock._controllers.osken.hub import Hub, WouldWait, use
 from penstock._controllers.osken.loading import namespaces_of
-from penstock._controllers.probing import Given, Perform, Reaction, unheard
+from penstock._controllers.probing import Before, Given, HandOver, Perform, Reaction, unheard
 from penstock._controllers.snapshot import Heap, Snapshot
 from penstock._controllers.surface import MoreState, Surface
 from penstock._verdict.reservation import Reservation
@@ -220,6 +221,15 @@ class NativeController:
         """Return the source texts of the program."""
         return sources(self._modules())
 
+    @property
+    def acts_outside(self) -> bool:
+        """Whether the program was seen to use files, sockets or processes."""
+        return bool(self._surroundings.noticed)
+
+    def namespaces(self) -> list[Mapping[str, Any]]:
+        """Return the variables of the program and its modules, as they are now."""
+        return [vars(each) for each in (*self._modules(), self._program)]
+
     def initial(self) -> NativeState:
         """Return the program as it was made, with every switch still to join."""
         return NativeState(self.switches, self._first)
@@ -280,20 +290,41 @@ class NativeController:
         """Return a state without the names of packets, which the program does not know."""
         return state._replace(held=())
 
-    def rehearse(self, state: NativeState) -> Perform:
+    def rehearse(self, state: NativeState, *, steady: bool = False) -> Perform:
         """Bring the program into a state, and return what has things happen to it one after the other."""
         self._heap.enter(state.snapshot)
         self._heap.forget()
+        earlier = Before()
 
         def perform(given: Given, question: Question | None, inputs: Inputs) -> None:
             handler, *arguments = cast("tuple[Any, ...]", given.what)
             plain = None
             if question is not None:
                 arguments[-1], plain = question.follow_native(inputs), question.message(inputs)
-            before = given.before.snapshot
-            self._call(handler, *arguments, state=before, seed=before.digest, plain=plain)
+            before, after = given.before.snapshot, earlier.digest
+            earlier.add((handler, plain or arguments))
+            seed = state.snapshot.digest if steady else before.digest
+            self._call(handler, *arguments, state=before, seed=seed, plain=plain, after=after)
 
         return perform
+
+    def arrival(self, state: NativeState, switch: str, message: OpenFlowMessage) -> Given:
+        """Return it as something that happens that a switch's message comes in a state."""
+        return Given(state, (_handler_of(message), switch, message), switch, message)
+
+    def try_out(self, state: NativeState) -> HandOver:
+        """Bring the program into a state, and return what hands it messages there, one after the other."""
+        snapshot, before = state.snapshot, Before()
+        self._heap.enter(snapshot)
+        self._heap.forget()
+
+        def hand_over(switch: str, message: OpenFlowMessage) -> Reaction:
+            after = before.digest
+            before.add((switch, message))
+            handler, seed = _handler_of(message), snapshot.digest
+            return self._call(handler, switch, message, state=snapshot, seed=seed, after=after)
+
+        return hand_over
 
     def _run(self, state: NativeState, handler: str, *arguments: object) -> Step:
         """Run one handler on the program as it was before."""
@@ -341,9 +372,18 @@ class NativeController:
         return Step(NativeState(before.waiting, snapshot, sent.holding), sent.sends, events + sent.events)
 
     def _call(
-        self, handler: str, *arguments: object, state: Snapshot, seed: bytes = b"", plain: object = None
+        self,
+        handler: str,
+        *arguments: object,
+        state: Snapshot,
+        seed: bytes = b"",
+        plain: object = None,
+        after: bytes = b"",
     ) -> Reaction:
-        """Run one handler on the program as it is, in a state; `plain` is what it is given without terms."""
+        """Run one handler on the program as it is, in a state or `after` more happened in the same memory.
+
+        `plain` is what it is given without terms.
+        """
         outbox = self._program._outbox = []
         events: tuple[Event, ...] = ()
         hub, surroundings = self._hub, self._surroundings
@@ -355,7 +395,7 @@ class NativeController:
             origins.begin()
             origins.watch_returns()
         try:
-            calls.begin((self.name, state.digest, handler, plain or arguments), self.seconds)
+            calls.begin((self.name, state.digest + after, handler, plain or arguments), self.seconds)
             with surroundings.around(seed, quiet=False), watchdog.limit(self.seconds, _interrupt):
                 with hub.in_context() as context:
                     context.run(getattr(self._program, handler), *arguments)

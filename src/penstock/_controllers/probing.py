@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from penstock._concolic.packets.inputs import Question
@@ -29,6 +30,24 @@ class Perform(Protocol):
     def __call__(self, given: Given, question: Question | None, inputs: Inputs, /) -> None:
         """Have it happen."""
         ...
+
+
+HandOver = Callable[[str, OpenFlowMessage], "Reaction"]
+"""Hands a program what a switch sent, and returns what it would do."""
+
+
+class Before:
+    """What was handed to a program in one memory so far, by a digest: nothing for the first message.
+
+    A call is known by what it depends on (see `calls`), and that is then more than the state it began in.
+    """
+
+    def __init__(self) -> None:
+        self.digest = b""
+
+    def add(self, what: object) -> None:
+        """Note what is handed over now."""
+        self.digest = blake2b(self.digest + repr(what).encode(), digest_size=16).digest()
 
 
 class Reaction(NamedTuple):
@@ -63,15 +82,36 @@ class Probeable(Protocol):
         """Return a state without what the program itself does not know of: what it does is the same."""
         ...
 
-    def rehearse(self, state: Any) -> Perform:
+    def rehearse(self, state: Any, *, steady: bool = False) -> Perform:
         """Bring the program into a state, and return what has things happen to it one after the other.
 
-        Nothing of what it does then is done; memory stays as it is in between.
+        Nothing of what it does then is done; memory stays as it is in between.  With `steady`, chance is the
+        same whatever happens.
+        """
+        ...
+
+    def arrival(self, state: Any, switch: str, message: OpenFlowMessage) -> Given:
+        """Return it as something that happens that a switch's message comes in a state."""
+        ...
+
+    def try_out(self, state: Any) -> HandOver:
+        """Bring the program into a state, and return what hands it messages there, one after the other.
+
+        As with `rehearse`; nothing is followed, and chance is the same whatever the messages are.
         """
         ...
 
     def sources(self) -> Sequence[str]:
         """Return the source texts of the program, as far as there are any."""
+        ...
+
+    @property
+    def acts_outside(self) -> bool:
+        """Whether the program was seen to use files, sockets or processes."""
+        ...
+
+    def namespaces(self) -> Sequence[Mapping[str, Any]]:
+        """Return the variables of the program's modules and apps, as they are now."""
         ...
 
     def receive(self, state: Any, port: Port, message: Any, /) -> Step:

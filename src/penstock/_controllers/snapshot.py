@@ -32,6 +32,7 @@ import decimal
 import enum
 import fractions
 import functools
+import gc
 import random
 import sys
 import types
@@ -41,6 +42,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
+from itertools import chain
+from operator import attrgetter, is_
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -48,11 +51,17 @@ from penstock._concolic.code.in_place import identity_of
 from penstock._controllers.c_contents import C_FIELD, IMMUTABLE, TUPLE_FIELD, c_part
 from penstock._controllers.contents import (
     NAMESPACE,
+    SEPARATOR,
     VARIABLES,
+    Held,
     Namespace,
     Part,
+    Still,
+    Together,
     Variables,
+    attributes_together,
     hidden_base,
+    identity,
     lay_sequence,
     parts_of,
     same_dict,
@@ -116,15 +125,22 @@ class Snapshot:
     looked into.
     """
 
-    __slots__ = ("digest", "entries", "notes", "opaque")
+    __slots__ = ("calm", "digest", "entries", "notes", "opaque")
 
     def __init__(
-        self, digest: bytes, entries: tuple[Entry, ...], notes: tuple[Any, ...], opaque: frozenset[str]
+        self,
+        digest: bytes,
+        entries: tuple[Entry, ...],
+        notes: tuple[Any, ...],
+        opaque: frozenset[str],
+        calm: _Reach | None = None,
     ) -> None:
         self.digest = digest
         self.entries = entries
         self.notes = notes
         self.opaque = opaque
+        self.calm = calm
+        """What the last of the entries are those of, if many snapshots share them."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Snapshot) and self.digest == other.digest
@@ -188,9 +204,10 @@ class Heap:
         self.roots = [*roots, *variables]
         self._calm = [*variables, *calm]
         """The roots that hardly ever change, which come first: see `_Reach`."""
-        known = set(map(id, self._calm))
-        self._lively = [root for root in self.roots if id(root) not in known]
+        known = set(map(identity, self._calm))
+        self._lively = [root for root in self.roots if identity(root) not in known]
         self._reach: _Reach | None = None
+        """What the calm roots lead to, as it was when it was last walked over or entered."""
 
     def take(self) -> Snapshot:
         """Return a snapshot of the program as it is."""
@@ -203,7 +220,7 @@ class Heap:
     def _taken(self) -> Snapshot:
         walk = Walk(self._treatments, self._known, self.local)
         walk.weak = []
-        if self._reach is None or not self._reach.is_as_it_was(self._known):
+        if self._reach is None or not self._reach.is_as_it_was():
             self._write_roots(walk, self._calm)
             self._reach = _Reach.of(walk)
         else:
@@ -216,7 +233,7 @@ class Heap:
         entries = tuple(walk.met.values())
         # The program itself comes first, for whoever looks at its state.
         entries = entries[calm:] + entries[:calm]
-        snapshot = Snapshot(digest, entries, tuple(walk.notes), frozenset(walk.opaque))
+        snapshot = Snapshot(digest, entries, tuple(walk.notes), frozenset(walk.opaque), self._reach)
         self._known = walk.met
         self.current = snapshot
         return snapshot
@@ -231,13 +248,18 @@ class Heap:
         """Bring the program into the state of a snapshot."""
         if snapshot is self.current:
             return
-        known, entered = self._known, {}
-        for entry in snapshot.entries:
-            key = id(entry[0])
+        known, entries = self._known, snapshot.entries
+        entered: dict[int, Entry] = {}
+        if snapshot.calm is not None and snapshot.calm is self._reach:
+            entered |= snapshot.calm.met
+            entries = entries[: len(entries) - len(entered)]
+        for entry in entries:
+            key = identity(entry[0])
             entered[key] = entry
             if known.get(key) is not entry:
                 _write(entry)
         self._known = entered
+        self._reach = snapshot.calm
         self.current = snapshot
 
     def objects(self) -> list[Any]:
@@ -252,6 +274,7 @@ class Heap:
     def forget(self) -> None:
         """Note that memory may hold anything now: the next `enter` writes all there is."""
         self._known = {}
+        self._reach = None
         self.current = None
 
     def _choose(self, kind: type) -> Treatment:
@@ -318,8 +341,11 @@ class _Reach(NamedTuple):
     text: str
     met: dict[int, Entry]
     numbers: dict[int, int]
+    values: list[Any]
+    """The objects themselves."""
     kinds: list[type]
     """Of which class each object was, which a program can change, too."""
+    together: Together
 
     @classmethod
     def of(cls, walk: Walk) -> _Reach | None:
@@ -328,23 +354,14 @@ class _Reach(NamedTuple):
             return None
         if any(entry[3] is None for entry in walk.met.values()):
             return None
-        kinds = [type(entry[0]) for entry in walk.met.values()]
-        return cls("".join(walk.out), dict(walk.met), dict(walk.numbers), kinds)
+        values = [entry[0] for entry in walk.met.values()]
+        together = Together(entry[:3] for entry in walk.met.values())
+        text, met, numbers = "".join(walk.out), dict(walk.met), dict(walk.numbers)
+        return cls(text, met, numbers, values, list(map(type, values)), together)
 
-    def is_as_it_was(self, known: Mapping[int, Entry]) -> bool:
-        """Tell whether memory holds what it held then, and held that when it was last looked at."""
-        for (key, entry), kind in zip(self.met.items(), self.kinds, strict=True):
-            if known.get(key) is not entry:
-                return False
-            value, parts, contents, _, _ = entry
-            if type(value) is not kind:
-                return False
-            if len(parts) == 1:
-                if not parts[0].same(value, contents[0]):
-                    return False
-            elif not all(part.same(value, content) for part, content in zip(parts, contents, strict=True)):
-                return False
-        return True
+    def is_as_it_was(self) -> bool:
+        """Tell whether memory holds what it held then."""
+        return all(map(is_, map(type, self.values), self.kinds)) and self.together.are_as_they_were()
 
     def write(self, walk: Walk) -> None:
         """Have a walk go on as if it had met all this."""
@@ -375,11 +392,13 @@ def _deeper() -> Iterator[None]:
 class _Treatments(dict[type, Treatment]):
     """What is done with the objects of a type, decided when the first one is met."""
 
-    __slots__ = ("_choose",)
+    __slots__ = ("_choose", "plain_functions")
 
     def __init__(self, choose: Callable[[type], Treatment]) -> None:
         super().__init__()
         self._choose = choose
+        self.plain_functions: dict[int, _PlainFunction] = {}
+        """Functions that hold nothing which can change, by their identities."""
 
     def __missing__(self, kind: type) -> Treatment:
         treatment = self[kind] = self._choose(kind)
@@ -395,13 +414,13 @@ def places_of(roots: Iterable[Any], met: Mapping[int, Entry], kinds: Container[s
         kind = type(value)
         if (name := f"{kind.__module__}.{kind.__qualname__}") in kinds:
             found.setdefault(name, where)
-        if id(value) in seen:
+        if identity(value) in seen:
             continue
-        seen.add(id(value))
+        seen.add(identity(value))
         if isinstance(value, tuple | frozenset | types.MethodType):
             inner = (value.__func__, value.__self__) if isinstance(value, types.MethodType) else value
             waiting += ((where, each) for each in inner)
-        elif (entry := met.get(id(value))) is not None:
+        elif (entry := met.get(identity(value))) is not None:
             for content in entry[2]:
                 waiting += _named_members(_home(where, value), content)
     return found
@@ -411,9 +430,9 @@ def difference(before: Snapshot | None, after: Snapshot | None) -> str:
     """Return where two snapshots of a program differ, as a program would write it; "" if nobody can tell."""
     if before is None or after is None:
         return ""
-    known = {id(entry[0]): entry for entry in before.entries}
+    known = {identity(entry[0]): entry for entry in before.entries}
     for entry in after.entries:
-        old = known.get(id(entry[0]))
+        old = known.get(identity(entry[0]))
         if old is None or old is entry:
             continue
         for part, now, then in zip(entry[1], entry[2], old[2], strict=True):
@@ -487,7 +506,7 @@ class Walk:
         """
         waiting, self.weak = self.weak or [], None
         for value in waiting:
-            if id(value) not in self.numbers and type(value).__module__ in own:
+            if identity(value) not in self.numbers and type(value).__module__ in own:
                 self.opaque.add(f"{type(value).__module__}.{type(value).__qualname__}")
             self.emit(value)
 
@@ -497,11 +516,12 @@ class Walk:
 
     def is_new(self, value: Any) -> bool:
         """Tell whether an object is met for the first time; if not, write where that was."""
-        number = self.numbers.get(id(value))
+        key = identity(value)
+        number = self.numbers.get(key)
         if number is not None:
             self.out.append(f"&{number}")
             return False
-        self.numbers[id(value)] = len(self.numbers)
+        self.numbers[key] = len(self.numbers)
         return True
 
     def constant(self, value: Any) -> str | None:
@@ -572,7 +592,7 @@ class Walk:
 
     def _emit_weakly(self, value: Any) -> None:
         """Write what a weak reference leads to, at the end if that is not written yet."""
-        if self.weak is None or value is None or id(value) in self.numbers:
+        if self.weak is None or value is None or identity(value) in self.numbers:
             self.emit(value)
         else:
             self.weak.append(value)
@@ -623,11 +643,23 @@ class Walk:
 
     def write_function(self, value: types.FunctionType) -> None:
         """Write a function with what it closes over, its default values and its attributes."""
-        if self._is_plain(value):
+        known = self.treatments.plain_functions.get(identity(value))
+        if known is not None and known.is_as_it_was():
+            self.out.append(known.text)
+        elif self._is_plain(value):
             self.out.append(self._plain_text(value))
+            self._remember_plain(value, self.out[-1])
         else:
             self.out.append(_fixed_text(value))
             _write_function(self, value)
+
+    def _remember_plain(self, function: types.FunctionType, text: str) -> None:
+        functions = self.treatments.plain_functions
+        if len(functions) >= _MOST_PLAIN:
+            functions.clear()
+        functions[identity(function)] = _PlainFunction(
+            function, gc.get_referents(function), _OF_FUNCTION(function), text
+        )
 
     def read(self, value: Any, parts: Parts, label: str) -> Entry:
         """Return the entry of an object as it is now."""
@@ -681,15 +713,48 @@ class Walk:
         return "".join(trial.out)
 
 
+_MOST_PLAIN: Final = 1_000
+"""How many plain functions are remembered."""
+
+_OF_FUNCTION: Final = attrgetter(
+    "__doc__", "__module__", "__name__", "__qualname__", "__dict__", "__closure__"
+)
+"""What a function leads to besides its code, default values and annotations."""
+
+
+class _PlainFunction(NamedTuple):
+    """A function that holds nothing which can change, what it leads to, and its text."""
+
+    function: types.FunctionType
+    leads_to: list[Any]
+    of_function: tuple[Any, ...]
+    text: str
+
+    def is_as_it_was(self) -> bool:
+        """Tell whether nothing of it was replaced since.
+
+        What it leads to has its code and its default values in it; to ask for each would raise an audit
+        event.  There are gaps in that list, where the function has nothing; hence what else is there is
+        compared by itself, so that nothing can stand in another's place.
+        """
+        leads_to, held = gc.get_referents(self.function), self.function.__dict__
+        return (
+            len(leads_to) == len(self.leads_to)
+            and all(map(is_, leads_to, self.leads_to))
+            and all(map(is_, _OF_FUNCTION(self.function), self.of_function))
+            and (not held or held.keys() <= _MARKS)
+        )
+
+
 def _of_class(parts: Iterable[Part], kind: type) -> Parts:
     """Return the parts of the objects of a class."""
     made = Parts(parts)
-    made.kind = kind if kind.__flags__ & _MADE_BY_STATEMENT else None
+    made.kind = kind if kind.__flags__ & MADE_ON_HEAP else None
     return made
 
 
-_MADE_BY_STATEMENT: Final = 1 << 9
-"""The flag of classes that were not written in C."""
+MADE_ON_HEAP: Final = 1 << 9
+"""The flag of classes that were not written in C, and of few that were."""
 
 
 def _mutable(parts: Parts, label: str) -> Treatment:
@@ -705,7 +770,7 @@ def _mutable(parts: Parts, label: str) -> Treatment:
         )
 
     def write(walk: Walk, value: Any) -> None:
-        key = id(value)
+        key = identity(value)
         numbers, out = walk.numbers, walk.out
         number = numbers.get(key)
         if number is not None:
@@ -728,11 +793,7 @@ def _mutable(parts: Parts, label: str) -> Treatment:
         if gaps:
             treatments = walk.treatments
             for gap, piece in zip(gaps, pieces[1:], strict=True):
-                number = numbers.get(id(gap))
-                if number is None:
-                    treatments[type(gap)](walk, gap)
-                else:
-                    out.append(f"&{number}")
+                treatments[type(gap)](walk, gap)
                 out.append(piece)
 
     return write
@@ -810,7 +871,30 @@ def _lay_function(value: Any, content: tuple[Any, ...], constant: Callable[[Any]
     return lay_sequence(value, (*content[:2], *content[3:], *names), constant)
 
 
-FUNCTION: Final = Part(_read_function, _same_function, _write_back_function, _lay_function)
+def _functions_together(held: Held) -> Still:
+    functions = [value for value, _ in held]
+    separated = [each for function in functions for each in (function, SEPARATOR)]
+    leads_to = gc.get_referents(*separated)
+    of_function = list(chain.from_iterable(map(_OF_FUNCTION, functions)))
+    attributes = attributes_together([(value, content[2]) for value, content in held])
+    was_same = all(_same_function(value, content) for value, content in held)
+
+    def still() -> bool:
+        now = gc.get_referents(*separated)
+        return (
+            was_same
+            and len(now) == len(leads_to)
+            and all(map(is_, now, leads_to))
+            and all(map(is_, chain.from_iterable(map(_OF_FUNCTION, functions)), of_function))
+            and attributes()
+        )
+
+    return still
+
+
+FUNCTION: Final = Part(
+    _read_function, _same_function, _write_back_function, _lay_function, _functions_together
+)
 """A function's code, default values, attributes and cells."""
 
 _write_function: Final = _mutable(Parts((FUNCTION,)), "function")
@@ -834,6 +918,9 @@ _OWN: Final[Mapping[type, Treatment]] = {
 
 
 def _atom_text(value: Any) -> str:
+    if type(value) is int:
+        # Python writes no number of very many digits in decimals.
+        return f"int:{value:#x}"
     return f"{type(value).__name__}:{value!r}"
 
 
@@ -859,7 +946,7 @@ _CODES: Final[dict[int, tuple[types.CodeType, str]]] = {}
 
 def _code_text(code: types.CodeType) -> str:
     """Return a text that no other function's code has, also if it has the same name or no file."""
-    known = _CODES.get(id(code))
+    known = _CODES.get(identity(code))
     if known is None:
         text = f"{code.co_filename}:{identity_of(code)}"
         if not Path(code.co_filename).is_file():
@@ -867,5 +954,5 @@ def _code_text(code: types.CodeType) -> str:
                 _code_text(each) if isinstance(each, types.CodeType) else each for each in code.co_consts
             )
             text += f":{code.co_code!r}:{code.co_names}:{tuple(inner)!r}"
-        known = _CODES[id(code)] = (code, text)
+        known = _CODES[identity(code)] = (code, text)
     return known[1]

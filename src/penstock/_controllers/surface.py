@@ -19,17 +19,32 @@ import sys
 import types
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from penstock._controllers.c_contents import NOT_OF_LOGGER, c_part
-from penstock._controllers.contents import NAMESPACE, Namespace, Part, Variables, is_machinery, parts_of
-from penstock._controllers.snapshot import FUNCTION
+from penstock._controllers.contents import (
+    NAMESPACE,
+    SEPARATOR,
+    Held,
+    Namespace,
+    Part,
+    Still,
+    Together,
+    Variables,
+    identity,
+    is_machinery,
+    parts_of,
+)
+from penstock._controllers.snapshot import FUNCTION, MADE_ON_HEAP
 
 _MOST: Final = 20_000
 """How many objects are watched."""
+
+_CHUNK: Final = 256
+"""Of how many objects it is asked together whether they have changed."""
 
 _DEEPEST: Final = 6
 """How many references away from a program's variables."""
@@ -125,6 +140,26 @@ class Watched(NamedTuple):
             part.write(self.value, content)
 
 
+class _Chunk:
+    """Some things that are watched, of which it is asked together whether they have changed."""
+
+    __slots__ = ("_together", "watched")
+
+    def __init__(self, watched: Sequence[Watched]) -> None:
+        self.watched = tuple(watched)
+        self._together = Together((each.value, each.parts, each.contents) for each in watched)
+
+    def changed(self) -> list[int]:
+        """Return the places of those that hold something else now."""
+        if self._together.are_as_they_were():
+            return []
+        return [place for place, each in enumerate(self.watched) if each.has_changed()]
+
+
+def _in_chunks(watched: Sequence[Watched]) -> list[_Chunk]:
+    return [_Chunk(watched[first : first + _CHUNK]) for first in range(0, len(watched), _CHUNK)]
+
+
 class MoreState(BaseException):
     """The program keeps state in places that were not saved; a search has to begin again with them."""
 
@@ -146,14 +181,15 @@ class Surface:
         self._objects = list(saved)
         self._others = list(others)
         """Classes and objects of its own that the program can get at in other ways."""
-        self._saved = {id(value) for value in self._objects}
+        self._saved = set(map(identity, self._objects))
         """The identities of what is saved with every state."""
         self._variables: dict[int, set[str]] = {}
         """The names of single variables that are saved, by the identities of their owners."""
         for value in self._objects:
             if isinstance(value, Variables):
-                self._variables.setdefault(id(value.owner), set()).update(value.names)
-        self.watched: list[Watched] = []
+                self._variables.setdefault(identity(value.owner), set()).update(value.names)
+        self._chunks: list[_Chunk] = []
+        """What is within reach; that is watched unless it is saved."""
         self.left_out = False
         """Whether there was more within reach than is watched."""
         self._gather()
@@ -163,26 +199,29 @@ class Surface:
 
         That libraries remember what they have looked up is no change by itself.
         """
-        found = [each for each in self.watched if each.has_changed() and not self._is_saved(each)]
+        changed = (chunk.watched[place] for chunk in self._chunks for place in chunk.changed())
+        found = [each for each in changed if not self._is_saved(each)]
         more = [each for each in found if each.can_be_put_back]
         if all(set(each.names()) <= _LOOKED_UP for each in more):
             more = []
         return more, [each for each in found if not each.can_be_put_back]
 
     def _is_saved(self, watched: Watched) -> bool:
-        """Tell whether nothing has changed of a module or class but variables that are saved."""
+        """Tell whether a thing is saved, or nothing has changed of it but variables that are."""
+        if identity(watched.thing) in self._saved:
+            return True
         if not isinstance(watched.value, Namespace):
             return False
-        return self._variables.get(id(watched.value.owner), set()) >= set(watched.names())
+        return self._variables.get(identity(watched.value.owner), set()) >= set(watched.names())
 
     def _gather(self) -> None:
         """Gather what is within reach: the libraries, then the program's own modules and its classes."""
         roots = tuple(dict.fromkeys([*_EVERYBODYS, *self._imported()]))
-        library = _LIBRARIES.setdefault(tuple(map(id, roots)), _Library(roots))
+        library = _LIBRARIES.setdefault(tuple(map(identity, roots)), _Library(roots))
         # What leads to all of the program is gone with it, and must not be watched for ever as a library's.
-        library.update(self._names, {id(value) for value in self._others})
+        library.update(self._names, set(map(identity, self._others)))
         gathering = _Gathering(self._names)
-        gathering.seen |= {id(module) for module in sys.modules.values()} - set(map(id, self._modules))
+        gathering.seen |= set(map(identity, sys.modules.values())) - set(map(identity, self._modules))
         gathering.seen |= library.identities
         kinds = dict.fromkeys(base for value in self._objects for base in type(value).__mro__)
         kinds.update((value, None) for value in self._others if isinstance(value, type))
@@ -194,9 +233,8 @@ class Surface:
                 *((((), kind.__qualname__), kind, 1) for kind in kinds),
             ]
         )
-        found = (*library.watched, *gathering.watched)
-        self.watched = [each for each in found if id(each.thing) not in self._saved]
-        self.left_out = len(found) >= _MOST
+        self._chunks = [*library.chunks, *_in_chunks(gathering.watched)]
+        self.left_out = sum(len(chunk.watched) for chunk in self._chunks) >= _MOST
 
     def _imported(self) -> Iterator[ModuleType]:
         """Yield the modules that the program's own have names for."""
@@ -220,9 +258,9 @@ class _Gathering:
         waiting = deque(first)
         while waiting and len(self.watched) < _MOST:
             path, value, depth = waiting.popleft()
-            if id(value) in self.seen or isinstance(value, _PLAIN):
+            if identity(value) in self.seen or isinstance(value, _PLAIN):
                 continue
-            self.seen.add(id(value))
+            self.seen.add(identity(value))
             if _is_ours(value) or type(value).__module__ in without:
                 continue
             self.watched.append(_watched(path, value, depth))
@@ -232,7 +270,7 @@ class _Gathering:
         """Yield what a thing leads to and was not seen yet."""
         if depth < _DEEPEST:
             for key, inner in self._members(value, depth):
-                if id(inner) not in self.seen:
+                if identity(inner) not in self.seen:
                     yield (path, key), inner, depth + 1
 
     def _members(self, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
@@ -281,23 +319,43 @@ class _Library:
 
     def __init__(self, roots: tuple[ModuleType, ...]) -> None:
         self._roots = roots
-        self.watched: list[Watched] = []
+        self.chunks: list[_Chunk] = []
+        """What is watched, in the order in which it was found."""
         self.identities: set[int] = set()
-        """The identities of what is watched."""
+        """The identities of that."""
 
     def update(self, names: Collection[str], without: set[int]) -> None:
         """Look at all of it as it is now, except certain objects; what has not changed is not looked into."""
         gathering = _Gathering(names)
-        others = {id(module) for module in sys.modules.values()} - set(map(id, self._roots))
+        others = set(map(identity, sys.modules.values())) - set(map(identity, self._roots))
         gathering.seen = others | self.identities | without
         first: list[tuple[Path, Any, int]] = [(((), module.__name__), module, 0) for module in self._roots]
-        for place, each in enumerate(self.watched):
-            if each.has_changed():
-                self.watched[place] = _watched(each.path, each.thing, each.depth)
-                first += gathering.beyond(each.path, each.thing, each.depth)
+        for number, chunk in enumerate(self.chunks):
+            changed = chunk.changed()
+            for place in changed:
+                first += gathering.beyond(*_found(chunk.watched[place]))
+            if changed:
+                # Whoever watches what is in it goes on with the chunk as it was.
+                self.chunks[number] = _Chunk(
+                    [
+                        _watched(*_found(each)) if place in changed else each
+                        for place, each in enumerate(chunk.watched)
+                    ]
+                )
         gathering.walk(first, without=names)
-        self.watched += gathering.watched
-        self.identities.update(id(each.thing) for each in gathering.watched)
+        self._append(gathering.watched)
+
+    def _append(self, watched: list[Watched]) -> None:
+        """Watch more."""
+        self.identities.update(identity(each.thing) for each in watched)
+        if watched and self.chunks and len(self.chunks[-1].watched) < _CHUNK:
+            watched = [*self.chunks.pop().watched, *watched]
+        self.chunks += _in_chunks(watched)
+
+
+def _found(watched: Watched) -> tuple[Path, Any, int]:
+    """Return where and what something was found."""
+    return watched.path, watched.thing, watched.depth
 
 
 _LIBRARIES: Final[dict[tuple[int, ...], _Library]] = {}
@@ -308,14 +366,49 @@ def _shown(value: Any) -> tuple[int, ...]:
     """Return what shows of the content of something that cannot be read."""
     frame = getattr(value, "gi_frame", None) or getattr(value, "cr_frame", None)
     place = -1 if frame is None else frame.f_lasti
-    return place, *map(id, gc.get_referents(value))
+    return place, *map(identity, gc.get_referents(value))
 
+
+def _shown_together(held: Held) -> Still:
+    """Return what tells whether the same still shows of things that cannot be read."""
+    # No frame can come to those of a type written in C, which has no place for it.
+    plain = [value for value, _ in held if not _may_have_frame(value)]
+    alone = [(value, content) for value, content in held if _may_have_frame(value)]
+    separated = [each for value in plain for each in (value, SEPARATOR)]
+    showed = [
+        each
+        for value, content in held
+        if not _may_have_frame(value)
+        for each in (*content[1:], identity(SEPARATOR[0]))
+    ]
+
+    def still() -> bool:
+        return list(map(identity, gc.get_referents(*separated))) == showed and all(
+            _shown(value) == content for value, content in alone
+        )
+
+    return still
+
+
+def _may_have_frame(value: Any) -> bool:
+    kind = type(value)
+    return not _is_immutable(kind) or hasattr(kind, "gi_frame") or hasattr(kind, "cr_frame")
+
+
+def _is_immutable(kind: type) -> bool:
+    """Tell whether a type can be given no other attributes."""
+    return not kind.__flags__ & MADE_ON_HEAP or bool(kind.__flags__ & _IMMUTABLE)
+
+
+_IMMUTABLE: Final = 1 << 8
+"""The flag of types that were made on the heap and cannot be changed for all that."""
 
 _OPAQUE: Final = Part(
     _shown,
     lambda value, content: _shown(value) == content,
     lambda _value, _content: None,
     lambda _value, _content, _constant: None,
+    _shown_together,
 )
 
 

@@ -63,6 +63,7 @@ class Part:
 
 _USE_Z3: Final = "import z3; x = z3.Int('x'); s = z3.Solver(); s.add(x > 1); assert s.check() == z3.sat"
 _USE_GREENLET: Final = "from greenlet import greenlet; assert greenlet(lambda: 1).switch() == 1"
+_USE_MSGSPEC: Final = "import msgspec; assert msgspec.convert([1], tuple[int, ...]) == (1,)"
 _USE_OS_KEN: Final = (
     "from penstock._demo import demo_scenario; from penstock._engine.building import build; "
     "build(demo_scenario('loop'))"
@@ -76,6 +77,7 @@ PARTS: Final = (
     Part("Penstock", Package("penstock", _USE_PENSTOCK), "finding a bug of the demo", "required"),
     Part("click", Package("click", "import click"), "the command line", "required"),
     Part("greenlet", Package("greenlet", _USE_GREENLET), "tasks of os-ken programs", "required"),
+    Part("msgspec", Package("msgspec", _USE_MSGSPEC), "the options of scenarios", "required"),
     Part("networkx", Package("networkx", "import networkx"), "topologies", "required"),
     Part("os-ken", Package("os-ken", _USE_OS_KEN), "os-ken and Ryu apps in process", "required"),
     Part("rich", Package("rich", "import rich.console"), "progress on the terminal", "required"),

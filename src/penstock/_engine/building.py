@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, cast
+from typing import Any, Final, cast
 
 from penstock._base.loading import load_object
 from penstock._base.tables import Table, made_from
-from penstock._base.typed import Checked, From, Place, Such, fit, shown
+from penstock._base.toml_files import telling_lines
+from penstock._base.typed import Place, concerning, fit, shown
 from penstock._controllers import origins, watched
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController, load_native
@@ -22,8 +22,8 @@ from penstock._properties.base import Property
 from penstock._properties.functions import FunctionProperty
 from penstock._properties.registry import property_named
 from penstock._properties.watch import Watch
+from penstock._scenario.options import Apps, MininetFile, NativeProgram, SymbolicOptions
 from penstock._scenario.scenario import Scenario
-from penstock._scenario.symbolic_options import SymbolicOptions
 from penstock._symbolic.discovery import Discovery
 from penstock._symbolic.symbolic_messages import Controlling, SymbolicMessages
 from penstock._trace.scene import Scene, scene_of
@@ -45,47 +45,6 @@ TIMERS: Final = 2
 
 MOST_STEPS_TO_JOIN: Final = 100_000
 """How long a network may take until all switches have joined."""
-
-
-@dataclass(frozen=True, slots=True)
-class Apps(Checked):
-    """A program of os-ken or Ryu apps."""
-
-    SECTION: ClassVar[str] = "[controller]"
-
-    apps: Annotated[tuple[str, ...], Such('["app.py"]')]
-    """The apps, by file (`app.py`, `app.py:Class`) or module (`ryu.app.simple_switch_13`)."""
-    timers: Annotated[int, From(0)] | None = 0
-    """How many of its timers may go off in a search."""
-    options: Table = field(default_factory=dict)
-    """What the command line of os-ken would be given."""
-
-    def __post_init__(self) -> None:
-        Checked.__post_init__(self)
-        if not self.apps:
-            raise PenstockError('apps in [controller] names no app: write apps = ["app.py"].')
-
-
-@dataclass(frozen=True, slots=True)
-class NativeProgram(Checked):
-    """A controller that is a small Python class."""
-
-    SECTION: ClassVar[str] = "[controller]"
-
-    native: Annotated[str, Such('"file.py:Class"')]
-    """The subclass of `Controller`, `file.py:Class`."""
-
-
-@dataclass(frozen=True, slots=True)
-class MininetFile(Checked):
-    """A network that a Mininet file draws."""
-
-    SECTION: ClassVar[str] = "topology"
-
-    mininet: Annotated[Path, Such('"file.py"')]
-    """The file with a `Topo`, seen from the scenario's folder."""
-    name: str | None = None
-    """Which of its topologies, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +109,8 @@ class NetworkBuilder:
         hosts = {name: self._host(name, given) for name, given in self._hosts(drawing).items()}
         faults = made_from(Faults, self._scenario.faults, "faults")
         network = build_network(drawing, hosts=hosts, controllers=controller, switches=options, faults=faults)
-        properties = self._properties(self._scenario.properties)
+        with concerning("properties"):
+            properties = self._properties(self._scenario.properties)
         symmetric = all(_is_even_handed(made, network) for made in properties)
         discovery = _discovery(network, controller, finding, asked=self._asked, symmetric=symmetric)
         return Built(
@@ -208,10 +168,11 @@ class NetworkBuilder:
         given = self._scenario.topology
         if isinstance(given, Topology):
             return given
-        if isinstance(given, str):
-            return topology(given)
-        drawn = made_from(MininetFile, given, "topology")
-        return load_mininet(self._scenario.folder / drawn.mininet, drawn.name)
+        with concerning("topology"):
+            if isinstance(given, str):
+                return topology(given)
+            drawn = made_from(MininetFile, given, "topology")
+            return load_mininet(self._scenario.folder / drawn.mininet, drawn.name)
 
     def _with_places(self, drawing: Topology) -> Topology:
         """Give the switches the spare ports that hosts may move to."""
@@ -229,9 +190,10 @@ class NetworkBuilder:
             return given
         options = self._host_options(name, given)
         kind = options.pop("kind", "host")
-        if fit(kind, str | type, Place("kind", f"[hosts.{name}]")) and ":" in str(kind):
-            kind = load_object(kind, self._scenario.folder, f"host {name}")
-        return host(kind, f"[hosts.{name}]", **options)
+        with concerning("hosts", name, "kind"):
+            if fit(kind, str | type, Place("kind", f"[hosts.{name}]")) and ":" in str(kind):
+                kind = load_object(kind, self._scenario.folder, f"host {name}")
+            return host(kind, f"[hosts.{name}]", **options)
 
     def _host_options(self, name: str, given: Table) -> dict[str, Any]:
         """Return what a host's table says, with its mobility made."""
@@ -332,7 +294,8 @@ def build(scenario: Scenario, *, asked: bool = False) -> Built:
 
 def plan(scenario: Scenario) -> Plan:
     """Return the strategies of a scenario's search."""
-    return plan_of(scenario.limits().strategies, scenario.folder)
+    with telling_lines(scenario.source), concerning("search", "strategies"):
+        return plan_of(scenario.limits().strategies, scenario.folder)
 
 
 def spoken_by(controller: Component) -> int:

@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from penstock._base.tables import toml_of
-from penstock._engine.building import plan
+from penstock._base.tables import made_from, toml_of
+from penstock._base.typed import flags_of
+from penstock._engine.building import TIMERS, plan
 from penstock._explore.strategies.base import Narrowing, Ordering
-from penstock._scenario.scenario import Scenario
+from penstock._explore.strategies.random_walks import RandomWalks
+from penstock._scenario.options import SymbolicOptions, options_of
+from penstock._scenario.scenario import SECTIONS, Scenario
 from penstock._verdict.stopping import Bound, Why
 from penstock._world.topology import Topology, topology
 from penstock.errors import PenstockError
@@ -29,31 +32,8 @@ FURTHER: Final = 10
 Change = tuple[str, str, Any]
 """A table of the scenario ("" for its top), a key in it, and the value it should have."""
 
-OPTIONS: Final[Mapping[tuple[str, str], str]] = {
-    ("", "topology"): "--topo",
-    ("", "properties"): "--property",
-    ("search", "strategies"): "--strategy",
-    ("search", "reductions"): "--reduction",
-    ("search", "states"): "--states",
-    ("search", "depth"): "--depth",
-    ("search", "seconds"): "--seconds",
-    ("search", "memory_mb"): "--memory",
-    ("search", "compact"): "--compact",
-    ("fuzz", "seed"): "--seed",
-    ("fuzz", "events"): "--events",
-    ("fuzz", "seconds"): "--seconds",
-    ("fuzz", "profile"): "--profile",
-    ("fuzz", "invariants"): "--invariant",
-    ("", "openflow"): "--openflow",
-    ("verify", "mode"): "--mode",
-    ("verify", "properties"): "--property",
-    ("walk", "seed"): "--seed",
-    ("walk", "walks"): "--walks",
-    ("walk", "longest"): "--longest",
-}
-"""The options of commands that say what a scenario's field says; walks have no table of their own."""
-_WITHOUT: Final = frozenset({("walk", "--states"), ("walk", "--compact")})
-"""Options that a command does not have: walks remember no states, though a scenario may bound them."""
+_KINDS: Final[Mapping[str, type]] = {"": Scenario, **SECTIONS, "walk": RandomWalks}
+"""What describes the fields of each table; walks have none of their own in a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +49,11 @@ class Suggestion:
         """The words on the command line that say the same; empty if the scenario itself has to change."""
         words: list[str] = []
         for table, key, value in self.changes:
-            option = OPTIONS.get((table, key))
-            if option is None or (self.command, option) in _WITHOUT:
+            flag = dict(flags_of(_KINDS[table], self.command)).get(key) if table in _KINDS else None
+            if flag is None:
                 return ()
             for each in value if isinstance(value, list) else [value]:
-                words += [option] if each is True else [option, str(each)]
+                words += [flag.name] if each is True else [flag.name, str(each)]
         return tuple(words)
 
     @property
@@ -189,7 +169,7 @@ def _spelt(ran: Ran) -> list[str]:
 
 
 def _proved_too_little(ran: Ran, bound: Bound) -> Iterator[Suggestion]:
-    if ran.scenario.verify.get("mode", "penstock") != "penstock":
+    if options_of(ran.scenario.verify).mode != "penstock":
         yield Suggestion(
             "verify", (("verify", "mode", "penstock"),), "the reductions that leave the fewest states"
         )
@@ -267,12 +247,10 @@ def _unfound(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
 
 
 def _look_longer(ran: Ran) -> Iterator[Suggestion]:
-    options = {"paths": 500, "seconds": 30.0, **ran.scenario.symbolic}
-    changes = tuple(
-        ("symbolic", key, type(value)(value * FURTHER))
-        for key, value in options.items()
-        if key in ("paths", "seconds") and isinstance(value, int | float)
-    )
+    options = made_from(SymbolicOptions, ran.scenario.symbolic, "symbolic")
+    changes: tuple[Change, ...] = (("symbolic", "paths", options.paths * FURTHER),)
+    if options.seconds is not None:
+        changes = (*changes, ("symbolic", "seconds", options.seconds * FURTHER))
     yield Suggestion(ran.engine, changes, "more paths through each handler are tried")
 
 
@@ -329,14 +307,10 @@ def _crashed(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     yield Suggestion(ran.engine, (("fuzz", "after_crash", "restart"),), "the run goes on after a crash")
 
 
-_TIMERS: Final = 2
-"""How often timers go off in a search unless the scenario says (`building.TIMERS`)."""
-
-
 def _timers(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     text = "a search lets timers go off, that many of them"
     given = ran.scenario.controller.get("timers") if isinstance(ran.scenario.controller, Mapping) else None
-    before = given if isinstance(given, int) and given else _TIMERS
+    before = given if isinstance(given, int) and given else TIMERS
     more = 3 * before if ran.engine == "check" else before
     yield Suggestion("check", (("controller", "timers", more),), text)
     yield Suggestion("fuzz", (), "a run lets all of them go off, in virtual time")

@@ -30,7 +30,7 @@ from penstock._explore.local_independence import LocalIndependence
 from penstock._explore.lookahead import Lookahead
 from penstock._explore.search import Key, Successors
 from penstock._explore.strategies.guide import Guide
-from penstock._scenario.search_options import NONE, REDUCTIONS
+from penstock._scenario.options import NONE, REDUCTIONS
 
 ALWAYS: Final = "sleep"
 """The reduction that is there without being named."""

@@ -24,9 +24,8 @@ from penstock._fuzz.remembering import RememberingController
 from penstock._fuzz.traffic import FuzzHost, Station
 from penstock._properties.base import Property
 from penstock._properties.registry import is_followed
-from penstock._scenario.fuzz_options import Command, FuzzOptions, command_of
+from penstock._scenario.options import Command, FuzzOptions, SymbolicOptions, command_of
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
-from penstock._scenario.symbolic_options import SymbolicOptions
 from penstock._symbolic.discovery import Discovery
 from penstock._trace.scene import Scene, scene_of
 from penstock._world.assembly import build_network

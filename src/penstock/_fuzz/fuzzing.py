@@ -503,7 +503,6 @@ def stage_of(setting: FuzzContext, folder: Path) -> Harness:
         setting.scenario.table(),
         setting.scenario.folder,
         setting.scene,
-        engine="fuzz",
         seed=options.seed,
     )
     recorder = Recorder(writer, setting.version)

@@ -14,7 +14,7 @@ from penstock._explore.search import peak_rss_mb
 from penstock._fuzz.fuzzing import Found, Report
 from penstock._fuzz.judging import REPEATED, VIOLATED
 from penstock._fuzz.passing import MOST_LISTED, number_passed, passing, passing_lines
-from penstock._trace.trace import read_trace
+from penstock._trace.trace import FindingLine, read_trace
 from penstock._verdict.stopping import Bound
 from penstock._verdict.verdict import Result, Verdict, judge
 
@@ -162,7 +162,7 @@ def _cause(report: Report, found: Found) -> tuple[str, ...]:
     if not file.is_file() or file.stat().st_size > (_LARGEST_IN_TIME if is_limited else _LARGEST_TRACE):
         return ()
     trace = read_trace(report.trace, warn=not report.outcome.unwritten)
-    lines = (line for line in trace.findings if line.number == found.step)
+    lines = (line for line in trace.items if isinstance(line, FindingLine) and line.number == found.step)
     return next((finding_cause_lines(trace, line) for line in lines), ())
 
 

@@ -8,21 +8,51 @@
 4. What is left is made simpler (`shrinking`): the order of internal events, times, packets, hosts, topology.
 5. Once more single inputs, since in a simpler run one more may be idle.  The result is 1-minimal: with
    any one of its inputs left out, the violation does not come.
+
+Replays with real processes are short of patience while inputs are left out (see `_replay.live`), so what they
+say of the last few is a good guess.  So a result is *confirmed*: it stands if a careful replay shows the
+violation, in one of a few tries; else everything is done again with care.  If that is broken off, it is what
+goes on the next time.  Exact replays need no confirmation, nor do those that were careful all along.
+
+A 1-minimal sequence need not be a *shortest* one.  Replays in process being exact, that can be settled: all
+sequences with fewer inputs than the known one are tried, shorter ones first, so that the first that leads
+to the violation is a shortest.  What that proves has three bounds, and the proof says them:
+
+- the inputs are those of the trace, or of the known sequence, in the order of the trace, without those that
+  only ask for a look at the invariants;
+- in between, everything arrives, or the internal events happen in the recorded order: both are tried;
+- the violation is the same one.
+
+Sequences that differ only in where equal inputs stood are one where everything arrives in between, and are
+tried once.  The number of sequences grows with the power of the length, hence a limit on replays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from math import ceil, log
 from pathlib import Path
 from typing import Final
 
-from penstock._minimize.atomic_events import Unit, cues_of, singles, units_of
-from penstock._minimize.cached_oracle import CachedOracle, Candidate
-from penstock._minimize.delta import ddmin, one_by_one
-from penstock._minimize.progress import Announce, Progress, Step, UnkeptError, Watcher
-from penstock._minimize.recording import RecordedInput, Recording
-from penstock._minimize.reproducing import Attempt, Reproducer, chance_of_missing, tries_needed
+from penstock._fuzz.inputs import Check
+from penstock._minimize.delta import (
+    CachedOracle,
+    Candidate,
+    Unit,
+    cues_of,
+    ddmin,
+    one_by_one,
+    singles,
+    units_of,
+)
+from penstock._minimize.progress import Progress, Step, UnkeptError, Watcher, kept_under
 from penstock._minimize.shrinking import hosts_of, simplified
+from penstock._replay.guided import Announce, Attempt, Reproducer
+from penstock._replay.live import LiveReproducer
+from penstock._replay.recording import RecordedInput, Recording
+from penstock._replay.replaying import Origin
 from penstock.errors import PenstockError
 
 _ROUNDS: Final = 3
@@ -85,6 +115,18 @@ class NotReproducedError(PenstockError):
     def __reduce__(self) -> tuple[type[NotReproducedError], tuple[Attempt]]:
         """Let the error pass from one process to another: it is made of its attempt."""
         return type(self), (self.attempt,)
+
+
+def tries_needed(chance: float, confidence: float) -> int:
+    """Return how many replays see a violation of a given chance at least once, with a confidence."""
+    if chance >= 1:
+        return 1
+    return max(1, ceil(log(1 - confidence) / log(1 - chance)))
+
+
+def chance_of_missing(chance: float, tries: int) -> float:
+    """Return how likely a violation of a given chance is not seen in so many replays (STS §5.0.4)."""
+    return float((1 - chance) ** tries)
 
 
 def conditions(script: Recording, tries: int, terms: str = "") -> str:
@@ -208,3 +250,142 @@ def _tidied(found: Candidate, trials: CachedOracle) -> Candidate:
 def _one_by_one(found: Candidate, trials: CachedOracle) -> Candidate:
     kept = one_by_one(found.inputs, lambda some: trials.passes(Candidate(found.script, some)))
     return Candidate(found.script, kept)
+
+
+# Confirming.
+
+
+_LEAST_TRIES: Final = 3
+
+
+def confirming_tries(minimal: Minimal) -> int:
+    """Return how often a minimal sequence with real processes is played until the violation is seen."""
+    return max(minimal.tries, _LEAST_TRIES)
+
+
+def is_confirmed(minimal: Minimal, reproducer: Reproducer) -> bool:
+    """Tell whether a result that was found with less patience stands with all of it."""
+    if not isinstance(reproducer, LiveReproducer) or reproducer.waiting.careful:
+        return True
+    patient = reproducer.with_script(minimal.script).with_waiting(replace(reproducer.waiting, careful=True))
+    return patient.run(minimal.inputs, tries=confirming_tries(minimal)).reproduced
+
+
+def confirmed(
+    origin: Origin,
+    search: Callable[[Origin], Minimal],
+    folder: Path,
+    announce: Announce = lambda _: None,
+) -> tuple[Minimal, Origin]:
+    """Return what a search for few inputs finds, if need be with care, and the origin as it was searched.
+
+    `folder` is where the search keeps its answers.
+    """
+    careful = replace(origin, waiting=replace(origin.waiting, careful=True), again=True)
+    if not _is_begun(careful, folder):
+        minimal = search(origin)
+        announce("confirming that what is left shows it")
+        if is_confirmed(minimal, origin.reproducer(minimal.script)):
+            return minimal, origin
+        announce("once more from the beginning, with more patience")
+    return search(careful), careful
+
+
+def _is_begun(origin: Origin, folder: Path) -> bool:
+    """Tell whether the answers in a folder are those of a search from this origin."""
+    kept = kept_under(folder)
+    return kept.endswith(f" {origin.terms}") and kept.startswith(f"{origin.script().digest()} ")
+
+
+# A shortest sequence.
+
+
+MOST_REPLAYS: Final = 20_000
+
+
+def refuse_inexact(reproducer: Reproducer) -> None:
+    """Raise an error where replays are not exact, since they prove nothing."""
+    if not reproducer.is_exact:
+        raise PenstockError("With real processes nothing can be proved: leave --shortest out.")
+
+
+def shortest(
+    minimal: Minimal, reproducer: Reproducer, *, progress: Progress | None = None, most: int = MOST_REPLAYS
+) -> Minimal:
+    """Return a shortest sequence, and what is proved about it; `reproducer` has the whole script."""
+    refuse_inexact(reproducer)
+    books = progress if progress is not None else Progress(reproducer.script.digest())
+    books.phase = "shorter sequences"
+    try:
+        return _proved(minimal, reproducer, books, most)
+    except UnkeptError as error:
+        raise PenstockError(str(error)) from None
+
+
+def _proved(minimal: Minimal, reproducer: Reproducer, books: Progress, most: int) -> Minimal:
+    script = reproducer.script
+    trials = CachedOracle(reproducer, books)
+    tried = 0
+    for size in range(minimal.size):
+        for candidate in _of_size(script, size):
+            if tried >= most:
+                return replace(
+                    minimal,
+                    replays=minimal.replays + tried,
+                    seconds=minimal.seconds + books.seconds,
+                    proof=_not_all(size, minimal.size, tried),
+                )
+            tried += 1
+            if trials.passes(candidate):
+                found = trials.attempt(candidate.script, candidate.inputs)
+                own = candidate.script.only(candidate.inputs)
+                kept = own if trials.passes(Candidate(own, candidate.inputs)) else candidate.script
+                return replace(
+                    minimal,
+                    script=kept,
+                    inputs=candidate.inputs,
+                    message=found.message,
+                    replays=minimal.replays + tried,
+                    seconds=minimal.seconds + books.seconds,
+                    proof=_proof(size, tried),
+                )
+    return replace(
+        minimal,
+        replays=minimal.replays + tried,
+        seconds=minimal.seconds + books.seconds,
+        proof=_proof(minimal.size, tried),
+    )
+
+
+def _of_size(script: Recording, size: int) -> Iterator[Candidate]:
+    """Yield the sequences of so many inputs, by both ways of what happens in between."""
+    useful = [cue for cue in script.inputs if not isinstance(cue.what, Check)]
+    settling = replace(script, settles=True)
+    seen: set[tuple[tuple[str, int], ...]] = set()
+    for some in combinations(useful, size):
+        looks = _look(some)
+        if looks not in seen:
+            seen.add(looks)
+            yield Candidate(settling, some)
+    for some in combinations(useful, size):
+        yield Candidate(script, some)
+
+
+def _look(some: Sequence[RecordedInput]) -> tuple[tuple[str, int], ...]:
+    return tuple((str(cue), cue.lasts) for cue in some)
+
+
+def _proof(size: int, tried: int) -> str:
+    return (
+        f"No sequence of fewer than {size} of the recorded inputs (other than checks), in their order, leads "
+        f"to this violation, "
+        f"neither if everything arrives in between nor in the recorded order of events: all were tried, "
+        f"in {tried:,} replays."
+    )
+
+
+def _not_all(size: int, known: int, tried: int) -> str:
+    return (
+        f"Sequences of fewer than {size} inputs do not lead to this violation; those of {size} to "
+        f"{known - 1} were too many to be tried ({tried:,} were)."
+    )

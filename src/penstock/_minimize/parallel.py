@@ -28,12 +28,12 @@ from typing import Final, Protocol, Self
 
 from penstock._base.files import copy
 from penstock._minimize.ddmin import Minimal, minimise
-from penstock._minimize.live_replay import LiveReproducer
-from penstock._minimize.progress import FILE, Announce, Watcher
-from penstock._minimize.recording import RecordedInput, Recording
-from penstock._minimize.reproducing import Attempt, Reproducer
-from penstock._minimize.worker import Answer, Origin, Task, play
-from penstock._minimize.worker_pool import WorkerPool, refuse_fixed_ports
+from penstock._minimize.progress import FILE, Watcher
+from penstock._minimize.workers import Answer, Task, WorkerPool, play, refuse_fixed_ports
+from penstock._replay.guided import Announce, Attempt, Reproducer
+from penstock._replay.live import LiveReproducer
+from penstock._replay.recording import RecordedInput, Recording
+from penstock._replay.replaying import Origin
 from penstock.errors import PenstockError
 
 _MOST_DREAMS: Final = 4

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from penstock._base.files import (
     UnwritableError,
@@ -24,7 +24,7 @@ from penstock._base.files import (
     write_whole,
 )
 from penstock._base.json_reading import parse_object, read_lines
-from penstock._minimize.reproducing import Attempt
+from penstock._replay.guided import Announce, Attempt
 from penstock.errors import PenstockError
 
 FORMAT: Final = "penstock-minimisation"
@@ -50,8 +50,6 @@ class Step:
 
 
 Watcher = Callable[[Step], None]
-Announce = Callable[[str], None]
-"""Who is told what is about to be done, before it is: a replay may take minutes."""
 
 
 class UnkeptError(Exception):
@@ -139,7 +137,7 @@ class Progress:
     def _write(self, key: str, found: Attempt) -> None:
         if self._path is None:
             return
-        line: dict[str, Any] = {
+        line: dict[str, object] = {
             "key": key,
             "reproduced": found.reproduced,
             "seconds": round(found.seconds, 6),

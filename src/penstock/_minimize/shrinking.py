@@ -18,9 +18,8 @@ from dataclasses import replace
 from typing import Final
 
 from penstock._fuzz.inputs import EVERYBODY, Delay, InjectFrame, Input, SendPacket, Wait
-from penstock._minimize.cached_oracle import CachedOracle, Candidate
-from penstock._minimize.delta import ddmin
-from penstock._minimize.recording import LOOK, Event, RecordedInput, Recording
+from penstock._minimize.delta import CachedOracle, Candidate, ddmin
+from penstock._replay.recording import LOOK, Event, RecordedInput, Recording
 from penstock.errors import PenstockError
 
 _SIZES: Final = {"single": 1, "linear": 1, "ring": 3, "mesh": 2, "tree": 1}

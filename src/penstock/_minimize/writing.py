@@ -6,25 +6,93 @@
 <folder>/minimal/inputs.txt       the inputs, as they can be typed
 <folder>/minimal/summary.json     what it took
 <folder>/minimal/test_<bug>.py    a pytest test that fails until the controller is mended
+
+Which *bug* that shows is told without names: two runs with other seeds, other hosts and other switches may
+end in the same few inputs but for these.  So names are numbered in the order in which they come up, ports and
+times are left out, and what remains is compared: the invariant, and the inputs in their order.
+
+Minimised runs with equal sequences, under the same controllers, show one bug.  Their summaries may come from
+strangers, so whatever is not as it should be in one is an error of the user's.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from penstock._base.clean_text import file_name, json_text, visible
 from penstock._base.files import absolute, copy, make_folder, remove, write_whole
+from penstock._base.json_reading import LARGEST_NUMBER, read_json
 from penstock._base.tables import toml_of
+from penstock._fuzz.inputs import Check, InjectFrame, Wait
 from penstock._minimize.ddmin import Minimal
-from penstock._minimize.identity import bug_of
 from penstock._minimize.progress import FILE
-from penstock._minimize.reproducing import Reproducer
+from penstock._replay.guided import Reproducer
+from penstock._replay.recording import RecordedInput
 from penstock.errors import PenstockError
+
+# Which bug it is.
+
+
+_NAME: Final = re.compile(r"\b([a-z]+)(\d+)\b(?::(?:\d+|(?=[a-z])))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """What a minimal sequence shows, whatever things are called in it."""
+
+    invariant: str
+    inputs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """A short name, the same for the same bug."""
+        text = "\n".join((self.invariant, *self.inputs))
+        return f"{self.invariant}-{blake2b(text.encode(), digest_size=4).hexdigest()}"
+
+
+def bug_of(minimal: Minimal) -> Bug:
+    """Return the bug that a minimal sequence shows."""
+    violation = minimal.script.violation
+    return bug_shown("" if violation is None else violation.invariant, map(_worded, minimal.inputs))
+
+
+def bug_shown(invariant: str, inputs: Iterable[str]) -> Bug:
+    """Return the bug that breaks an invariant by inputs which are told in words."""
+    return Bug(invariant, tuple(_nameless(inputs)))
+
+
+def _worded(cue: RecordedInput) -> str:
+    """Return what counts of an input."""
+    what = cue.what
+    if isinstance(what, Wait | Check):
+        return what.verb
+    if isinstance(what, InjectFrame):
+        return f"inject {what.channel}"
+    return str(what)
+
+
+def _nameless(inputs: Iterable[str]) -> Iterable[str]:
+    numbers: dict[str, dict[str, int]] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        kind, number = found.group(1), found.group(2)
+        known = numbers.setdefault(kind, {})
+        return f"{kind}#{known.setdefault(number, len(known) + 1)}"
+
+    for text in inputs:
+        yield re.sub(r" by \d+$", "", _NAME.sub(numbered, text))
+
+
+# What is written.
+
 
 FOLDER: Final = "minimal"
 SUMMARY: Final = "summary.json"
@@ -112,7 +180,7 @@ def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> Non
     )
 
 
-def summary(minimal: Minimal) -> dict[str, Any]:
+def summary(minimal: Minimal) -> dict[str, object]:
     """Return a minimisation as plain data."""
     violation, table = minimal.script.violation, minimal.script.scenario.table()
     return {
@@ -170,3 +238,125 @@ def _quotable(text: str) -> str:
 
 def _name(minimal: Minimal) -> str:
     return re.sub(r"\W+", "_", file_name(bug_of(minimal).name)).lower()
+
+
+# Runs that show one bug.
+
+
+@dataclass(frozen=True, slots=True)
+class Minimised:
+    """A minimised run: where it is, what it shows, and how few inputs are left of how many."""
+
+    folder: Path
+    bug: str
+    broken: str
+    """The invariant or property."""
+    message: str
+    sequence: tuple[str, ...]
+    inputs: int
+    controllers: str
+    """What the scenario says of the controllers, as text."""
+
+    @property
+    def run(self) -> Path:
+        """The folder of the run that was minimised."""
+        return self.folder.parent
+
+    def is_same(self, other: Minimised) -> bool:
+        """Tell whether another run shows the same bug."""
+        return (self.bug, self.controllers) == (other.bug, other.controllers)
+
+
+def minimised_in(*paths: Path) -> Iterator[Minimised]:
+    """Yield the minimised runs that paths name, once each: a path names one, or those in a folder of runs."""
+    seen: set[Path] = set()
+    for path in paths:
+        for folder in _folders(_named(path)):
+            real = folder.resolve()
+            if real not in seen:
+                seen.add(real)
+                yield read(folder)
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    for place in (path, path / FOLDER):
+        if place.name == FOLDER and _has_result(place):
+            yield place
+            return
+    if not path.is_dir():
+        raise PenstockError(f"There is no folder {path}: give folders of runs, or one that has such in it.")
+    yield from _in_runs_of(path)
+
+
+def _in_runs_of(folder: Path) -> list[Path]:
+    """Return the results of the runs in a folder."""
+    return sorted(filter(_has_result, folder.glob(f"*/{FOLDER}")))
+
+
+def _has_result(folder: Path) -> bool:
+    return (folder / SUMMARY).is_file() and (folder / "trace.jsonl").is_file()
+
+
+def _named(path: Path) -> Path:
+    """Return a path that ends in the folder's name, which `.` and `..` do not tell."""
+    return path.resolve() if path.name in ("", "..") else path
+
+
+def read(folder: Path) -> Minimised:
+    """Read what a minimisation has found."""
+    file = folder / SUMMARY
+    try:
+        found = read_json(file)
+        return Minimised(
+            folder,
+            _text(found["bug"]),
+            _text(found["property"]),
+            _text(found["message"]),
+            _texts(found["sequence"]),
+            _number(found["inputs"]),
+            json.dumps(found.get("controllers"), sort_keys=True, allow_nan=False),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise PenstockError(f"{file} is no summary of a minimisation: minimise the run again.") from None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return tuple(map(_text, value))
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or not 0 <= value < LARGEST_NUMBER:
+        raise TypeError(value)
+    return value
+
+
+def bugs_of(runs: Iterable[Minimised]) -> list[list[Minimised]]:
+    """Return minimised runs put together by the bug they show, that with most runs first."""
+    groups: dict[tuple[str, str], list[Minimised]] = {}
+    for run in runs:
+        groups.setdefault((run.bug, run.controllers), []).append(run)
+    return sorted(groups.values(), key=lambda group: (-len(group), group[0].bug))
+
+
+def others_like(folder: Path) -> list[Path]:
+    """Return the runs beside one whose minimal sequence shows the same bug; `folder` is the minimal one."""
+    own = read(_named(folder))
+    found = []
+    for place in _in_runs_of(_named(own.run).parent):
+        if place.resolve() == folder.resolve():
+            continue
+        try:
+            other = read(place)
+        except PenstockError:
+            continue  # whoever asks about this run need not hear of another one's files
+        if own.is_same(other):
+            found.append(other.run)
+    return found

@@ -21,17 +21,15 @@ from penstock._base.clean_text import json_text, visible, visible_within
 from penstock._engine.conclusion import read_conclusion
 from penstock._engine.coverage import read_coverage
 from penstock._explain.of_trace import finding_cause_lines
-from penstock._minimize.recording import is_fuzzed
 from penstock._report.gathering import Gathered, Minimised, gather, inputs_of
 from penstock._report.layout import Drawing, controllers_in, drawing_in, drawing_of
 from penstock._report.run_story import Choice, chosen_lines, tell_run
-from penstock._report.steps import StepWriter, Strings, connected, placeless
+from penstock._report.steps import ReportStep, StepWriter, Strings, connected, placeless
 from penstock._report.unfolding import Unfolded, unfold
 from penstock._rootcause.plotting import turning_points
 from penstock._story.story import numbered
-from penstock._trace.causal_slice import first_lasting
 from penstock._trace.consent import Consent
-from penstock._trace.trace import CUT_SHORT, Line, Trace
+from penstock._trace.trace import CUT_SHORT, FuzzTrace, Line, ProofTrace, Trace, first_lasting
 from penstock._world.channels import CHANNEL_FAULTS
 from penstock._world.component import Endpoint
 from penstock._world.signals import FABRIC
@@ -55,25 +53,25 @@ class Document:
     drawing: Drawing
     lanes: list[str]
     strings: Strings
-    verdict: dict[str, Any] | None = None
+    verdict: dict[str, object] | None = None
     cut_short: bool = False
     remarks: list[str] = field(default_factory=list)
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    start: list[list[Any]] = field(default_factory=list)
+    steps: list[ReportStep] = field(default_factory=list)
+    start: list[list[object]] = field(default_factory=list)
     states: bool = False
     states_until: int | None = None
     loop: int = 0
     story: list[int] | None = None
-    minimised: dict[str, Any] | None = None
-    coverage: dict[str, Any] | None = None
-    conclusion: dict[str, Any] | None = None
-    summary: Mapping[str, Any] | None = None
+    minimised: dict[str, object] | None = None
+    coverage: dict[str, object] | None = None
+    conclusion: dict[str, object] | None = None
+    summary: Mapping[str, object] | None = None
     live: bool = False
     served: bool = False
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the document as plain data, as its format says."""
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             "format": FORMAT,
             "version": VERSION,
             "penstock": version.VERSION,
@@ -108,7 +106,7 @@ class Document:
         return json_text(self.as_json(), separators=(",", ":"), allow_nan=False)
 
 
-def _placeless(value: Any) -> Any:
+def _placeless(value: object) -> Any:
     """Return plain data without the absolute paths of a machine in its texts."""
     match value:
         case str():
@@ -173,7 +171,7 @@ def opened(gathered: Gathered, states: Unfolded, *, growing: bool = False) -> Do
     verdict = verdict_of(trace)
     document = Document(
         title=f"{name}: {verdict['property']} is broken" if verdict is not None else name,
-        engine=gathered.engine,
+        engine=trace.engine,
         source=placeless(gathered.source),
         drawing=drawing,
         lanes=lanes,
@@ -181,7 +179,7 @@ def opened(gathered: Gathered, states: Unfolded, *, growing: bool = False) -> Do
         verdict=verdict,
         cut_short=trace.cut_short,
         remarks=list(gathered.remarks),
-        loop=_loop(trace),
+        loop=trace.loop if isinstance(trace, ProofTrace) else 0,
         summary=gathered.summary,
     )
     if trace.cut_short:
@@ -189,7 +187,7 @@ def opened(gathered: Gathered, states: Unfolded, *, growing: bool = False) -> Do
     return document
 
 
-def verdict_of(trace: Trace) -> dict[str, Any] | None:
+def verdict_of(trace: Trace) -> dict[str, object] | None:
     """Return what a run breaks, and in which step that shows."""
     if trace.verdict is not None:
         last = trace.lines[-1].number if trace.lines else 0
@@ -200,12 +198,6 @@ def verdict_of(trace: Trace) -> dict[str, Any] | None:
         return None
     found = {"property": finding.invariant, "message": finding.message, "step": finding.number}
     return {**found, "cause": list(finding_cause_lines(trace, finding))}
-
-
-def _loop(trace: Trace) -> int:
-    given = trace.details.get("verify")
-    loop = given.get("loop") if isinstance(given, Mapping) else 0
-    return loop if type(loop) is int and 0 <= loop <= len(trace.lines) else 0
 
 
 # The network.
@@ -278,7 +270,7 @@ def _tell(document: Document, trace: Trace, states: Unfolded) -> None:
 
 def _story(document: Document, trace: Trace) -> list[int] | None:
     """Return the story in short: all of a search's run, of a fuzzing run what led to the violation."""
-    if is_fuzzed(trace):
+    if isinstance(trace, FuzzTrace):
         if first_lasting(trace) is None:
             return None
         # Its last line is about the options of a command.
@@ -298,14 +290,15 @@ def _story(document: Document, trace: Trace) -> list[int] | None:
 # Minimisations.
 
 
-def minimised_part(found: Minimised | None, document: Document) -> dict[str, Any] | None:
+def minimised_part(found: Minimised | None, document: Document) -> dict[str, object] | None:
     """Return how a minimisation went, as far as it is."""
     if found is None:
         return None
     summary = found.summary or {}
     numbers = document.strings.numbers
     before = [] if found.before is None else _inputs(found.before, document.drawing)
-    after = [str(text) for text in summary.get("sequence", ())] if found.summary else []
+    sequence = summary.get("sequence")
+    after = [str(text) for text in sequence] if isinstance(sequence, list) else []
     if found.after is not None and not after:
         after = _inputs(found.after, document.drawing)
     points = turning_points(found.points)
@@ -335,7 +328,7 @@ def _steps(trace: Trace | None) -> int:
 
 
 def _inputs(trace: Trace, drawing: Drawing) -> list[str]:
-    if is_fuzzed(trace):
+    if isinstance(trace, FuzzTrace):
         return inputs_of(trace)
     return [line.transition for line in trace.lines if _is_from_outside(line, drawing)]
 

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from penstock._base.json_reading import read_json
 from penstock._minimize.progress import FILE
-from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._minimize.writing import FOLDER
 from penstock._rootcause.plotting import Point, read_points
-from penstock._trace.causal_slice import first_lasting
-from penstock._trace.trace import Trace, read_trace
+from penstock._trace.trace import AnyTrace, FuzzTrace, Trace, first_lasting, read_trace, trace_file
 from penstock.errors import PenstockError
 
 SUMMARY: Final = "summary.json"
@@ -33,7 +31,7 @@ class Minimised:
 
     before: Trace | None
     after: Trace | None
-    summary: Mapping[str, Any] | None
+    summary: Mapping[str, object] | None
     points: tuple[Point, ...] = ()
 
 
@@ -42,9 +40,8 @@ class Gathered:
     """A trace and all that lies beside it."""
 
     file: Path
-    trace: Trace
-    engine: str
-    summary: Mapping[str, Any] | None = None
+    trace: AnyTrace
+    summary: Mapping[str, object] | None = None
     minimised: Minimised | None = None
     remarks: tuple[str, ...] = ()
 
@@ -61,23 +58,10 @@ def gather(path: Path) -> Gathered:
     file = trace_file(path)
     trace = read_trace(file, warn=False)
     remarks: list[str] = []
-    fuzzed = is_fuzzed(trace)
-    is_minimal = file.parent.name == FOLDER
-    summary = read_summary(file.parent / SUMMARY, remarks) if fuzzed and not is_minimal else None
+    is_run = isinstance(trace, FuzzTrace) and file.parent.name != FOLDER
+    summary = read_summary(file.parent / SUMMARY, remarks) if is_run else None
     minimised = _minimised(file, trace, remarks)
-    return Gathered(file, trace, engine_of(trace), summary, minimised, tuple(remarks))
-
-
-def engine_of(trace: Trace) -> str:
-    """Return what wrote a trace."""
-    named = trace.details.get("engine")
-    if isinstance(named, str) and named.isidentifier() and len(named) <= 20:
-        return named
-    if is_fuzzed(trace):
-        return "fuzz"
-    if "verify" in trace.details:
-        return "verify"
-    return "walk" if "seed" in trace.details else "check"
+    return Gathered(file, trace, summary, minimised, tuple(remarks))
 
 
 def minimising_folder(file: Path) -> Path | None:
@@ -119,7 +103,7 @@ def _trace(file: Path, remarks: list[str]) -> Trace | None:
         return None
 
 
-def read_summary(file: Path, remarks: list[str]) -> Mapping[str, Any] | None:
+def read_summary(file: Path, remarks: list[str]) -> Mapping[str, object] | None:
     """Return a summary without what tells where files are."""
     try:
         if not file.is_file():
@@ -136,14 +120,14 @@ def read_summary(file: Path, remarks: list[str]) -> Mapping[str, Any] | None:
     return _placeless(found)
 
 
-def _placeless(found: Mapping[str, Any]) -> dict[str, Any]:
+def _placeless(found: Mapping[str, object]) -> dict[str, object]:
     kept = {key: value for key, value in found.items() if key not in _PLACES}
     if isinstance(violations := kept.get("violations"), list):
         kept["violations"] = [_placeless(each) if isinstance(each, dict) else each for each in violations]
     return kept
 
 
-def inputs_of(trace: Trace) -> list[str]:
+def inputs_of(trace: FuzzTrace) -> list[str]:
     """Return the inputs of a run up to its violation."""
     finding = first_lasting(trace)
     return [line.text for line in trace.inputs if finding is None or line.number <= finding.number]

@@ -16,7 +16,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from penstock._trace.scene import read_scene
 from penstock._trace.trace import Trace
@@ -71,7 +71,7 @@ class Drawing:
         """Return the nodes of a kind."""
         return sorted((name for name, is_a in self.kinds.items() if is_a == kind), key=in_turn)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the picture as plain data."""
         places = placed(self)
         return {
@@ -87,7 +87,7 @@ class Drawing:
 def drawing_of(network: Network) -> Drawing:
     """Return what there is to draw of a network as it was built."""
     kinds = {made.name: _kind(made) for made in network.components if made.name != FABRIC}
-    wiring: Any = network.fabric.initial()
+    wiring = network.fabric.initial()
     links: list[tuple[Endpoint, Endpoint]] = []
     control: list[tuple[str, str]] = []
     for end in network.channels:
@@ -107,7 +107,7 @@ def _kind(made: object) -> str:
     return "switch" if isinstance(made, Switch | AbstractSwitch) else "controller"
 
 
-def _order(end: Endpoint) -> tuple[Any, ...]:
+def _order(end: Endpoint) -> tuple[tuple[tuple[str | int, ...], str], str]:
     return (in_turn(end.node), str(end.port))
 
 

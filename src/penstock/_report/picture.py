@@ -22,7 +22,7 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from rich.cells import cell_len, set_cell_size
 
@@ -30,7 +30,7 @@ from penstock._base.clean_text import on_one_line
 from penstock._report.run_story import Choice, chosen_lines
 from penstock._story.story import headline
 from penstock._trace.retelling import record_of
-from penstock._trace.trace import FindingLine, InputLine, Line, Trace
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, ProofTrace, Trace
 from penstock._world.channels import CHANNEL_FAULTS
 from penstock._world.component import Endpoint, Message
 from penstock._world.frame import packets_in, retell_packets
@@ -132,10 +132,14 @@ def trace_picture(trace: Trace, choice: Choice, *, width: int, plain: bool = Fal
                     continue
                 news = "holds again" if line.verdict == "healed" else "is broken"
                 happenings.append((line.number, Note(f"{line.invariant} {news}", line.verdict != "healed")))
+            case LogLine():
+                pass
+            case _:
+                assert_never(line)
     if trace.verdict is not None:
         happenings.append((0, broken_note(trace.verdict.property)))
     # The queues of a proof's abstract network are not channels, and an excerpt does not show all arrivals.
-    whole = not is_past and choice.first is None and choice.last is None and "verify" not in trace.details
+    whole = not is_past and choice.first is None and choice.last is None and not isinstance(trace, ProofTrace)
     return picture(happenings, width=width, whole=whole, plain=plain)
 
 
@@ -216,9 +220,9 @@ class _UnderWay:
 
     def _suffer(self, fault: str, queue: deque[_Sent]) -> None:
         """Have something go wrong at the head of a channel, which is as far as faults reach."""
-        head: Any = tuple(queue.popleft() for _ in range(min(2, len(queue))))
-        suffered: Any = CHANNEL_FAULTS[fault](head)
-        queue.extendleft(reversed(suffered))
+        head = tuple(queue.popleft() for _ in range(min(2, len(queue))))
+        suffered: tuple[object, ...] = CHANNEL_FAULTS[fault](head)
+        queue.extendleft(each for each in reversed(suffered) if isinstance(each, _Sent))
 
 
 def _sent(step: int, message: Message | None, tag: str) -> _Sent:

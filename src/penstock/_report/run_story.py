@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from penstock._explain.of_trace import finding_cause_lines
 from penstock._story.story import LONG, Story, fold_line, folds, numbered
-from penstock._trace.causal_slice import first_lasting, what_led_to
+from penstock._trace.causal_slice import what_led_to
 from penstock._trace.retelling import record_of
-from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace
+from penstock._trace.trace import (
+    FindingLine,
+    FuzzTrace,
+    InputLine,
+    Line,
+    LogLine,
+    Trace,
+    TraceLine,
+    first_lasting,
+)
 from penstock.errors import PenstockError
-
-AnyLine = Line | InputLine | LogLine | FindingLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +46,21 @@ def tell_run(trace: Trace, choice: Choice) -> Iterator[str]:
         whole = not folded and choice.first is None and choice.last is None
         yield from _told(chosen, causes, folded, whole=whole)
         return
-    lines = len(trace.lines) + len(trace.inputs) + len(trace.logs) + len(trace.findings)
-    yield f"What led to the first violation that lasted, {len(chosen):,} of {lines:,} lines:"
+    yield f"What led to the first violation that lasted, {len(chosen):,} of {len(trace.items):,} lines:"
     yield ""
     yield from _told(chosen, causes)
     yield ""
     yield "--whole tells all lines, --from and --to some of them."
 
 
-def chosen_lines(trace: Trace, choice: Choice) -> tuple[list[AnyLine], bool]:
+def chosen_lines(trace: Trace, choice: Choice) -> tuple[list[TraceLine], bool]:
     """Return the lines of the chosen part of a run, and whether they are only what led to a violation."""
-    lines: list[AnyLine] = [*trace.lines, *trace.inputs, *trace.logs, *trace.findings]
-    lines.sort(key=lambda line: line.number)
     finding = first_lasting(trace)
-    if choice.whole or choice.first is not None or choice.last is not None or finding is None:
-        return [line for line in lines if _is_between(line.number, choice)], False
+    asked = choice.whole or choice.first is not None or choice.last is not None
+    if asked or finding is None or not isinstance(trace, FuzzTrace):
+        return [line for line in trace.items if _is_between(line.number, choice)], False
     numbers = {*what_led_to(trace, finding), finding.number}
-    return [line for line in lines if line.number in numbers], True
+    return [line for line in trace.items if line.number in numbers], True
 
 
 def _is_between(number: int, choice: Choice) -> bool:
@@ -70,7 +76,7 @@ def _folded(trace: Trace, choice: Choice) -> frozenset[int]:
 
 
 def _told(
-    lines: Sequence[AnyLine],
+    lines: Sequence[TraceLine],
     causes: Mapping[int, Sequence[str]],
     folded: frozenset[int] = frozenset(),
     *,
@@ -95,6 +101,8 @@ def _told(
             case FindingLine():
                 yield finding_text(line)
                 yield from (f"     {text}" for text in causes.get(line.number, ()))
+            case _:
+                assert_never(line)
 
 
 def finding_text(line: FindingLine) -> str:

@@ -20,27 +20,26 @@ import subprocess
 import sys
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from typing import Final, TypedDict
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from penstock._base.clean_text import visible, visible_within
 from penstock._base.files import open_to_read
 from penstock._base.json_reading import LONGEST_LINE, line_of
 from penstock._minimize.progress import FILE
-from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._minimize.writing import FOLDER
 from penstock._report.document import document_of, minimised_part, opened, report_on, verdict_of
-from penstock._report.gathering import SUMMARY, Gathered, engine_of, gather, minimising_folder
+from penstock._report.gathering import SUMMARY, Gathered, gather, minimising_folder
 from penstock._report.page import render
-from penstock._report.steps import StepWriter
+from penstock._report.steps import ReportStep, StepWriter
 from penstock._report.unfolding import Unfolded
 from penstock._trace.consent import Consent
-from penstock._trace.trace import End, TraceReader, Verdict
+from penstock._trace.trace import End, FuzzTrace, TraceReader, Verdict, trace_file
 from penstock.errors import PenstockError
 
 ADDRESS: Final = "127.0.0.1"
@@ -61,6 +60,16 @@ _MOST_SECONDS: Final = 600.0
 """How long a document may take to be made."""
 
 
+class News(TypedDict, total=False):
+    """What a page is told that follows a run."""
+
+    ended: bool
+    steps: list[ReportStep]
+    verdict: object
+    minimised: object
+    strings: list[str]
+
+
 class Followed:
     """What is reported on, as far as it is; one for all pages."""
 
@@ -70,7 +79,7 @@ class Followed:
         self._lock = threading.RLock()
         self._file = trace_file(path)
         self._maker = _Maker()
-        self._whole: tuple[object, dict[str, Any]] | None = None
+        self._whole: tuple[object, dict[str, object]] | None = None
         """The document of a run that is over, and what the files looked like then."""
         self._growing = None if self.is_over() else _Growing(self._file, consent)
 
@@ -78,7 +87,7 @@ class Followed:
         """Tell whether nothing is to be expected any more."""
         return _has_ended(self._file)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Return the document as it is now."""
         with self._lock:
             if self._growing is not None and not self.is_over():
@@ -90,7 +99,7 @@ class Followed:
                 self._whole = (looks, {**found, "served": True})
             return self._whole[1]
 
-    def news(self, after: int, texts: int) -> dict[str, Any]:
+    def news(self, after: int, texts: int) -> News:
         """Return what a page does not have yet that has steps up to one, and so many texts."""
         with self._lock:
             if self._growing is None or self.is_over():
@@ -114,7 +123,7 @@ class _Maker:
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
 
-    def made(self, path: Path, *, run: bool) -> dict[str, Any]:
+    def made(self, path: Path, *, run: bool) -> dict[str, object]:
         """Return the document on a path; without states, if those cannot be had."""
         command = [sys.executable, "-c", _MAKING, "--json", *(["--run"] if run else []), "--", str(path)]
         try:
@@ -125,10 +134,11 @@ class _Maker:
                     text, _ = self._child.communicate(timeout=_MOST_SECONDS)
                 finally:
                     self._child.kill()
-            found: dict[str, Any] = json.loads(text)  # a report of our own, whatever it is about
+            found: dict[str, object] = json.loads(text)  # a report of our own, whatever it is about
         except (OSError, subprocess.TimeoutExpired, ValueError):
-            found = report_on(path, states=False).as_json()
-            found["remarks"].append("Taking the run again came to no end.")
+            document = report_on(path, states=False)
+            document.remarks.append("Taking the run again came to no end.")
+            return document.as_json()
         return found
 
     def stop(self) -> None:
@@ -146,7 +156,7 @@ def _run_is_over(file: Path) -> bool:
     if file.parent.name == FOLDER or (file.parent / SUMMARY).is_file():
         return True
     with open_to_read(file) as growing:
-        return not is_fuzzed(TraceReader(file.name, line_of(growing, file.name, 1)).trace())
+        return not isinstance(TraceReader(file.name, line_of(growing, file.name, 1)).trace(), FuzzTrace)
 
 
 def _minimising_is_over(file: Path) -> bool:
@@ -188,7 +198,7 @@ class _Growing:
             self._numbers = [step["n"] for step in self.document.steps]
         else:
             trace = self._reader.trace()
-            gathered = Gathered(path, trace, engine_of(trace))
+            gathered = Gathered(path, trace)
             self.document = opened(gathered, Unfolded(), growing=True)
         self.document.live = self.document.served = True
         self._writer = StepWriter(self.document.drawing, self.document.lanes, self.document.strings)
@@ -214,12 +224,12 @@ class _Growing:
         if lines and self.document.verdict is None:
             self.document.verdict = verdict_of(self._reader.trace())
 
-    def since(self, after: int, texts: int) -> dict[str, Any]:
+    def since(self, after: int, texts: int) -> News:
         """Return what is new after a step and a number of texts."""
         document = self.document
         first = bisect_right(self._numbers, after)
         steps = document.steps[first : first + _MOST_AT_ONCE]
-        found: dict[str, Any] = {}
+        found: News = {}
         if steps:
             found["steps"] = steps
             found["verdict"] = document.verdict
@@ -230,16 +240,32 @@ class _Growing:
         return found
 
 
-class _Server(ThreadingHTTPServer):
-    """Serves one report."""
+class LocalServer(ThreadingHTTPServer):
+    """Serves something on this machine, by a kind of answers."""
 
     daemon_threads = True
 
-    def __init__(self, followed: Followed, port: int) -> None:
-        self.followed = followed
+    def __init__(self, answer: type[Answer], port: int) -> None:
         self.ending = threading.Event()
-        self.pages = threading.BoundedSemaphore(_MOST_PAGES)
-        super().__init__((ADDRESS, port), _Answer)
+        try:
+            super().__init__((ADDRESS, port), answer)
+        except OSError as error:
+            raise PenstockError(
+                f"Nothing can be served on port {port}: {error.strerror}; give another with --port."
+            ) from None
+
+    @contextmanager
+    def listening(self) -> Iterator[str]:
+        """Answer until the end; give the address."""
+        thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://{ADDRESS}:{self.server_address[1]}/"
+        finally:
+            self.ending.set()
+            self.shutdown()
+            self.server_close()
+            thread.join()
 
     def names(self) -> set[str]:
         """Return under which names the server may be asked."""
@@ -247,10 +273,10 @@ class _Server(ThreadingHTTPServer):
         return {f"{ADDRESS}:{port}", f"localhost:{port}"}
 
 
-class _Answer(BaseHTTPRequestHandler):
-    """Answers one request."""
+class Answer(BaseHTTPRequestHandler):
+    """Answers one request, if it is asked under the server's own name."""
 
-    server: _Server
+    server: LocalServer
     server_version = "Penstock"
     sys_version = ""
     timeout = 60
@@ -260,22 +286,16 @@ class _Answer(BaseHTTPRequestHandler):
         if self.headers.get("Host") not in self.server.names():
             self._send(HTTPStatus.FORBIDDEN, "text/plain", "This is not served under that name.\n")
             return
-        asked = urlsplit(self.path)
         try:
-            match asked.path:
-                case "/":
-                    self._send(HTTPStatus.OK, "text/html", render(self.server.followed.document()))
-                case "/document.json":
-                    text = json.dumps(self.server.followed.document(), separators=(",", ":"))
-                    self._send(HTTPStatus.OK, "application/json", text)
-                case "/events":
-                    self._follow(parse_qs(asked.query))
-                case _:
-                    self._send(HTTPStatus.NOT_FOUND, "text/plain", "There is nothing here.\n")
+            self.answer(urlsplit(self.path))
         except PenstockError as error:
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", f"{visible(str(error))}\n")
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
             self.close_connection = True
+
+    def answer(self, asked: SplitResult) -> None:  # noqa: ARG002 - nothing of it is given back
+        """Answer what is asked for; here there is nothing."""
+        self._send(HTTPStatus.NOT_FOUND, "text/plain", "There is nothing here.\n")
 
     def _head(self, status: HTTPStatus, kind: str) -> None:
         self.send_response(status)
@@ -290,6 +310,37 @@ class _Answer(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the terminal belongs to the user."""
+
+
+class _ReportServer(LocalServer):
+    """Serves one report."""
+
+    def __init__(self, followed: Followed, port: int) -> None:
+        self.followed = followed
+        self.pages = threading.BoundedSemaphore(_MOST_PAGES)
+        super().__init__(_ReportAnswer, port)
+
+
+class _ReportAnswer(Answer):
+    """Answers what is asked of a report."""
+
+    server: _ReportServer
+
+    def answer(self, asked: SplitResult) -> None:
+        """Answer what is asked for: the page, the document, or what is new."""
+        match asked.path:
+            case "/":
+                self._send(HTTPStatus.OK, "text/html", render(self.server.followed.document()))
+            case "/document.json":
+                text = json.dumps(self.server.followed.document(), separators=(",", ":"))
+                self._send(HTTPStatus.OK, "application/json", text)
+            case "/events":
+                self._follow(parse_qs(asked.query))
+            case _:
+                super().answer(asked)
 
     def _follow(self, query: dict[str, list[str]]) -> None:
         """Send what is new until there is no more."""
@@ -306,7 +357,7 @@ class _Answer(BaseHTTPRequestHandler):
             self.server.pages.release()
 
     def _events(self, after: int, texts: int) -> None:
-        last: dict[str, Any] = {}
+        last: Mapping[str, object] = {}
         looks = 0
         while True:
             news = self.server.followed.news(after, texts)
@@ -316,7 +367,7 @@ class _Answer(BaseHTTPRequestHandler):
                     return
                 after = max([after, *(step["n"] for step in news.get("steps", ()))])
                 texts += len(news.get("strings", ()))
-                last, looks = {key: news[key] for key in news if key not in ("steps", "strings")}, 0
+                last, looks = {key: each for key, each in news.items() if key not in ("steps", "strings")}, 0
                 if news.get("steps"):
                     continue
             looks += 1
@@ -325,9 +376,6 @@ class _Answer(BaseHTTPRequestHandler):
             self.wfile.flush()
             if self.server.ending.wait(PAUSE):
                 return
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: the terminal belongs to the user."""
 
 
 def _number(text: str) -> int:
@@ -340,19 +388,28 @@ def serving(
 ) -> Iterator[tuple[str, threading.Event]]:
     """Serve the report on a path; give its address, and what is set when the server has ended by itself."""
     followed = Followed(path, consent)
-    try:
-        server = _Server(followed, port)
-    except OSError as error:
-        raise PenstockError(
-            f"The report cannot be served on port {port}: {error.strerror}; give another with --port."
-        ) from None
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://{ADDRESS}:{server.server_address[1]}/", server.ending
-    finally:
-        server.ending.set()
-        followed.close()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    server = _ReportServer(followed, port)
+    with server.listening() as address:
+        try:
+            yield address, server.ending
+        finally:
+            server.ending.set()
+            followed.close()
+
+
+@contextmanager
+def serving_page(page: Callable[[], str], *, port: int = 0) -> Iterator[str]:
+    """Serve a page as it is whenever it is asked for; give its address."""
+
+    class PageAnswer(Answer):
+        """Answers with the page."""
+
+        def answer(self, asked: SplitResult) -> None:
+            """Answer what is asked for, if that is the page."""
+            if asked.path == "/":
+                self._send(HTTPStatus.OK, "text/html", page())
+            else:
+                super().answer(asked)
+
+    with LocalServer(PageAnswer, port).listening() as address:
+        yield address

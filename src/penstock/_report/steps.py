@@ -15,16 +15,16 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final, TypedDict, assert_never
 
 from penstock._base.clean_text import visible
 from penstock._report.layout import Drawing
-from penstock._report.run_story import AnyLine, finding_text
-from penstock._report.unfolding import Change
+from penstock._report.run_story import finding_text
+from penstock._report.states import Change
 from penstock._rootcause.journeys import name_of
 from penstock._story.story import Story
 from penstock._trace.retelling import record_of
-from penstock._trace.trace import FindingLine, InputLine, Line, LogLine
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, TraceLine
 from penstock._world.channels import CHANNEL_FAULTS
 from penstock._world.signals import FABRIC
 from penstock._world.transition import DELIVER, INJECT, TIME
@@ -76,6 +76,29 @@ class Strings:
         return [self.number(text) for text in texts]
 
 
+ReportStep = TypedDict(
+    "ReportStep",
+    {
+        "n": int,
+        "kind": str,
+        "lane": int,
+        "at": int | None,
+        "title": int,
+        "told": list[int],
+        "packet": int | None,
+        "message": int | None,
+        "sends": list[list[int]],
+        "from": int | None,
+        "causes": list[int],
+        "events": list[int],
+        "lost": list[int],
+        "relevant": bool,
+        "changes": list[tuple[int, int, list[int], list[int]]],
+    },
+)
+"""A step as the page and `penstock report --json` have it; texts are named by number."""
+
+
 class StepWriter:
     """Turns lines into steps, in order."""
 
@@ -95,7 +118,7 @@ class StepWriter:
         """For each step, by channel and message, the packets that its messages are about."""
         self._story = Story()
 
-    def step(self, line: AnyLine, *, relevant: bool, changes: Iterable[Change] = ()) -> dict[str, Any]:
+    def step(self, line: TraceLine, *, relevant: bool, changes: Iterable[Change] = ()) -> ReportStep:
         """Return a line as a step."""
         match line:
             case Line():
@@ -107,20 +130,22 @@ class StepWriter:
                 found = self._plain(line.number, "log", lane, line.at, f"{line.source} logs: {line.text}")
             case FindingLine():
                 found = self._plain(line.number, line.verdict, -1, line.at, finding_text(line).strip(" ✓✗"))
+            case _:
+                assert_never(line)
         found["relevant"] = relevant
         number = self._strings.number
         found["changes"] = [
-            [
+            (
                 number(change.component),
                 number(change.section),
                 self._strings.numbers(change.removed),
                 self._strings.numbers(change.added),
-            ]
+            )
             for change in changes
         ]
         return found
 
-    def _plain(self, number: int, kind: str, lane: int, at: int | None, title: str) -> dict[str, Any]:
+    def _plain(self, number: int, kind: str, lane: int, at: int | None, title: str) -> ReportStep:
         return {
             "n": number,
             "kind": kind,
@@ -135,9 +160,11 @@ class StepWriter:
             "causes": [],
             "events": [],
             "lost": [],
+            "relevant": False,
+            "changes": [],
         }
 
-    def _line(self, line: Line) -> dict[str, Any]:
+    def _line(self, line: Line) -> ReportStep:
         told = line.told or self._story.step(line.number, record_of(line))
         verb, _, where = line.transition.partition(" ")
         sender, packet = self._delivered(line, where) if verb == DELIVER else (None, None)

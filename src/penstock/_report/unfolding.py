@@ -1,10 +1,8 @@
 """A trace taken again step by step, for the states between its steps.
 
 A trace says what happened, not what was in the tables afterwards.  So the run is taken again, with silent
-controllers (see `_rootcause.recording`) or, if they may run, with those of the trace: a search's in a
-`World`, a proof's on the lifted network, a fuzzing run's as it was recorded, with the words of those that
-were processes (which are never started).  After each step, what changed is noted as lines that are gone and
-lines that are new, section by section (see `states`).
+controllers or, if they may run, with those of the trace (see `_replay.player`).  After each step, what
+changed is noted as lines that are gone and lines that are new, section by section (see `states`).
 
 The trace may be a stranger's.  Nothing that it names is run unless the user consents to that: the switches
 and hosts of the model are played again with what the trace says that controllers sent, and what these know is
@@ -15,21 +13,19 @@ sentence says why.  Time, steps and the amount of text are bounded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from penstock._engine.building import build
-from penstock._minimize.recording import is_fuzzed
-from penstock._report.states import IN_FLIGHT, IN_ORDER, Describer, Lines, difference, in_order
-from penstock._rootcause.recording import Player, Recording, recording_again, recording_of
-from penstock._trace.consent import Consent, runnable, what_runs
-from penstock._trace.trace import Line, Trace
+from penstock._replay.player import TracePlayer, Turn, playable
+from penstock._report.states import IN_FLIGHT, IN_ORDER, Change, Describer, Lines, difference, in_order
+from penstock._trace.consent import Consent, what_runs
+from penstock._trace.trace import AnyTrace
 from penstock._world.component import Collector, Endpoint
-from penstock._world.network import ComponentRaised, Network
+from penstock._world.network import Network
 from penstock._world.signals import FABRIC
-from penstock._world.transition import INJECT, Record
+from penstock._world.transition import Record
 from penstock._world.world import World
 from penstock.errors import PenstockError
 
@@ -40,16 +36,6 @@ MOST_TEXT: Final = 200_000_000
 LONGEST_WAIT: Final = 3_600_000
 """How many milliseconds may pass between two steps: no run waits for longer, and a stranger's may say so."""
 _MOST_TEXTS: Final = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a step changed in one section of one component."""
-
-    component: str
-    section: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -72,7 +58,7 @@ class Unfolded:
 
 
 def unfold(
-    trace: Trace, base: Path, consent: Consent | None = None, *, seconds: float = MOST_SECONDS
+    trace: AnyTrace, base: Path, consent: Consent | None = None, *, seconds: float = MOST_SECONDS
 ) -> Unfolded:
     """Take a trace again, as far as that goes; `base` is the folder that the trace is in.
 
@@ -80,14 +66,14 @@ def unfold(
     """
     found = Unfolded()
     try:
-        world, take = _prepared(trace, base, consent)
-        watching = Watching(world)
+        player = TracePlayer(playable(trace, base, consent))
+        watching = Watching(player.world)
         found.start = watching.start()
     except Exception as error:
         # Whatever a stranger's scenario breaks, the rest of the report does not need it.
         found.remarks.append(f"States are not shown, since the run cannot be taken again: {_why(error)}.")
         return found
-    found.network = world.network
+    found.network = player.world.network
     if consent is None and any(line.said for line in (*trace.joining, *trace.lines)):
         found.left_out.append(
             "What the controller knows is not shown, since nothing was run: "
@@ -95,8 +81,9 @@ def unfold(
         )
     deadline = time.thread_time() + seconds
     before, room = 0, MOST_TEXT
-    for line in trace.lines:
-        changes, why = _taken(take, watching, line)
+    for turn in player.playable.turns:
+        line = turn.line
+        changes, why = _taken(player, watching, turn)
         room -= sum(len(text) for change in changes for text in (*change.removed, *change.added))
         if not why and time.thread_time() > deadline:
             why = f"it takes longer than {seconds:g} s"
@@ -117,64 +104,21 @@ def _why(error: Exception) -> str:
     return text if isinstance(error, PenstockError) else f"{type(error).__name__}: {text}"
 
 
-Take = Callable[[Line], Record | None]
-"""Takes the step of a line, and returns what it did."""
-
-
-def _taken(take: Take, watching: Watching, line: Line) -> tuple[list[Change], str]:
+def _taken(player: TracePlayer, watching: Watching, turn: Turn) -> tuple[list[Change], str]:
     """Take a step; return what it changed, and why it did not go as recorded, if so."""
+    wait = 0 if turn.moment is None else turn.moment - player.world.clock
+    if wait > LONGEST_WAIT:
+        return [], f"the run goes another way: nothing happens for {wait // 1000:,} s"
     try:
-        record = take(line)
+        played = player.forward()
         changes = watching.changes()
-    except (PenstockError, ComponentRaised, ValueError) as error:
-        return [], f"the run goes another way: {_why(error)[:300]}"
     except Exception as error:
         return [], f"the run breaks off: {_why(error)[:300]}"
-    if record is not None and line.differs_from(record):
-        return [], f"the run goes another way: now it is {str(record)[:300]}"
+    if played.failure:
+        return [], f"the run goes another way: {played.failure[:300]}"
+    if played.differs:
+        return [], f"the run goes another way: now it is {str(played.record)[:300]}"
     return changes, ""
-
-
-def _prepared(trace: Trace, base: Path, consent: Consent | None) -> tuple[World, Take]:
-    """Return the world where a run starts, and what takes its steps."""
-    if consent is None or is_fuzzed(trace):
-        recording = recording_of(trace) if consent is None else recording_again(trace, base, consent)
-        world = World(recording.network)
-        world.restore(recording.start)
-        return world, _Recorded(world, recording).take
-    if "verify" in trace.details:
-        from penstock._verify.replaying import lifted_again
-
-        model = lifted_again(trace, base, consent).model
-        network, start = model.network, model.start
-    else:
-        built = build(runnable(trace, base, consent))
-        network, start = built.network, built.start
-    world = World(network)
-    world.restore(start)
-    return world, lambda line: world.take(line.transition)
-
-
-class _Recorded:
-    """Takes the steps of a recording."""
-
-    def __init__(self, world: World, recording: Recording) -> None:
-        self._world = world
-        self._turns = iter(recording.turns)
-        self._silent = recording.controllers
-        self._player = Player(world)
-
-    def take(self, line: Line) -> Record | None:
-        """Take the next step."""
-        turn = next(self._turns)
-        if turn.moment is not None and turn.moment - self._world.clock > LONGEST_WAIT:
-            raise PenstockError(f"nothing happens for {(turn.moment - self._world.clock) // 1000:,} s")
-        record = self._player.take(turn)
-        if self._player.failure:
-            raise PenstockError(self._player.failure)
-        # What a process says is lost where nobody listens, and the trace tells that of the same step; one who
-        # is silent does nothing that the trace could be held against.
-        return None if line.transition.startswith(f"{INJECT} ") or line.node in self._silent else record
 
 
 class Watching:
@@ -183,7 +127,7 @@ class Watching:
     def __init__(self, world: World) -> None:
         self._world = world
         self._describers = {name: Describer() for name in world.network.names}
-        self._states: dict[str, Any] = {}
+        self._states: dict[str, object] = {}
         self._sections: dict[str, dict[str, Lines]] = {name: {} for name in world.network.names}
         self._queues: dict[str, dict[Endpoint, Lines]] = {name: {} for name in world.network.names}
         self._texts: dict[int, tuple[object, str]] = {}
@@ -232,7 +176,7 @@ class Watching:
             if old is not new:
                 removed, added = (in_order if section in IN_ORDER else difference)(old, new)
                 if removed or added:
-                    yield Change(name, section, tuple(removed), tuple(added))
+                    yield Change(name, section, removed, added)
 
     def _in_flight(self, node: str) -> Iterator[Change]:
         queues = self._queues[node]

@@ -1,7 +1,7 @@
 """How two runs differ: what happens in one and not in the other, and what happens in another order.
 
 Two runs of the same scenario call packets and transactions by other numbers, so events are compared without
-them (see `_minimize.equivalence`).  Alike events are put in pairs so that as many as possible come in the
+them (see `_replay.recording`).  Alike events are put in pairs so that as many as possible come in the
 same order in both runs (a longest common subsequence, after Hunt and Szymanski); those that are then left
 on both sides are the ones in another order.  Where alike events are too many for that, the n-th of one
 run is taken for the n-th of the other.
@@ -18,10 +18,10 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final, assert_never
 
-from penstock._minimize.equivalence import masked
-from penstock._trace.trace import FindingLine, InputLine, Line, Trace
+from penstock._replay.recording import masked
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace
 
 MOST_PAIRS: Final = 1_000_000
 """How many pairs of alike events are looked at."""
@@ -71,9 +71,7 @@ class Comparison:
 
 def happenings(trace: Trace) -> list[Happening]:
     """Return the events of a run in their order; what only belongs to its clock or its log is left out."""
-    lines: list[Line | InputLine | FindingLine] = [*trace.lines, *trace.inputs, *trace.findings]
-    lines.sort(key=lambda line: line.number)
-    return [_happening(line) for line in lines]
+    return [_happening(line) for line in trace.items if not isinstance(line, LogLine)]
 
 
 def _happening(line: Line | InputLine | FindingLine) -> Happening:
@@ -82,6 +80,13 @@ def _happening(line: Line | InputLine | FindingLine) -> Happening:
             return Happening(line.number, "", f"input {line.text}")
         case FindingLine():
             return Happening(line.number, "", f"{line.verdict} {line.invariant}: {masked(line.message)}")
+        case Line():
+            return _step(line)
+        case _:
+            assert_never(line)
+
+
+def _step(line: Line) -> Happening:
     lost = f" (lost: {'; '.join(map(masked, line.lost))})" if line.lost else ""
     said = line.message if line.message is not None else _put_in(line)
     told = f" {masked(said)}" if said else ""
@@ -128,7 +133,7 @@ def _pairs(first: Sequence[str], second: Sequence[str]) -> dict[int, int]:
     return pairs
 
 
-_Chain = tuple[int, int, Any]
+_Chain = tuple[int, int, "_Chain | None"]
 """A pair of places, and the chain of those before it."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from penstock._base.json_reading import parse_object, read_lines
 from penstock._minimize.progress import FILE, FORMAT
@@ -75,12 +75,15 @@ def _answers(name: str, texts: Iterator[str]) -> Iterator[tuple[int | None, floa
             raise _damaged(name, number)
         if not isinstance(reproduced, bool):
             raise _damaged(name, number)
-        if reproduced and (type(needed) is not int or not 0 <= needed <= MOST_SIZE):
+        if not reproduced:
+            yield None, float(took)
+        elif isinstance(needed, bool) or not isinstance(needed, int) or not 0 <= needed <= MOST_SIZE:
             raise _damaged(name, number)
-        yield needed if reproduced else None, float(took)
+        else:
+            yield needed, float(took)
 
 
-def _object(name: str, number: int, text: str) -> dict[str, Any]:
+def _object(name: str, number: int, text: str) -> dict[str, object]:
     try:
         return parse_object(text)
     except ValueError:

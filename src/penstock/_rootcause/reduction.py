@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from penstock._minimize.delta import ddmin
-from penstock._rootcause.recording import Recording
-from penstock._rootcause.rewinding import Rewind
-from penstock._world.component import Port
+from penstock._replay.player import Playable, TracePlayer
+from penstock._world.component import Message, Port
 from penstock._world.frame import Frame
 from penstock._world.signals import FABRIC
 from penstock._world.switch import FlowEntry, Switch, SwitchState
@@ -41,7 +40,7 @@ class Received:
     line: int
     clock: int
     port: Port | None = None
-    message: Any = None
+    message: Message | None = None
     action: str = ""
 
     @property
@@ -79,24 +78,24 @@ class Reduced:
 class _Mailboxes:
     """What reached each switch."""
 
-    def __init__(self, rewind: Rewind) -> None:
-        self._rewind = rewind
-        self.received: dict[str, list[Received]] = {name: [] for name in rewind.recording.switches}
+    def __init__(self, player: TracePlayer) -> None:
+        self._player = player
+        self.received: dict[str, list[Received]] = {name: [] for name in player.playable.switches}
         self.line = 0
-        rewind.world.observe(self._observe)
+        player.world.observe(self._observe)
 
     def fill(self, line: int) -> None:
         """Take all lines up to one."""
-        for turn in self._rewind.recording.turns:
+        for turn in self._player.playable.turns:
             if turn.line.number > line:
                 return
             self.line = turn.line.number
-            self._rewind.forward()
+            self._player.forward()
 
     def _observe(self, record: Record) -> None:
         if record.node not in self.received:
             return
-        clock, verb = self._rewind.world.clock, record.transition.verb
+        clock, verb = self._player.world.clock, record.transition.verb
         if verb == DELIVER and record.at is not None:
             found = Received(self.line, clock, record.at.port, record.message)
         elif verb == ACT:
@@ -193,7 +192,7 @@ class _Bench:
     def _next(self, state: SwitchState, one: Received) -> SwitchState:
         switch = self._switch
         if one.port is not None:
-            found: Any = switch.receive(state, one.port, one.message).state
+            found: object = switch.receive(state, one.port, one.message).state
         elif not one.action:
             found = switch.advance(state, one.clock).state
         elif one.action in switch.actions(state):
@@ -204,17 +203,17 @@ class _Bench:
         return found
 
 
-def reduce_commands(recording: Recording, line: int | None = None) -> Reduced:
+def reduce_commands(playable: Playable, line: int | None = None) -> Reduced:
     """Return the commands that matter for the tables after a line, by default at the violation."""
-    end = recording.end if line is None else line
-    boxes = _Mailboxes(Rewind(recording))
+    end = playable.end if line is None else line
+    boxes = _Mailboxes(TracePlayer(playable))
     boxes.fill(end)
     kept: list[Command] = []
     commands = tests = 0
-    network = recording.network
+    network = playable.network
     for name, received in boxes.received.items():
         place = network.places[name]
-        switch, start = network.components[place], recording.start.states[place]
+        switch, start = network.components[place], playable.start.states[place]
         assert isinstance(switch, Switch) and isinstance(start, SwitchState), "it is among the switches"
         bench = _Bench(switch, start, received)
         fewest = bench.fewest()

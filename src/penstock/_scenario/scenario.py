@@ -31,24 +31,34 @@ Names like `file.py:Object` are looked for beside the scenario.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from inspect import signature
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
+
+from msgspec import Meta
 
 from penstock._base.files import absolute
 from penstock._base.suggesting import meant_instead
 from penstock._base.tables import Table, made_from, plain, refuse_unknown
-from penstock._base.typed import Checked, Place, Such, fit
+from penstock._base.toml_files import Source, read_toml, telling_lines
+from penstock._base.typed import Checked, Flag, Place, about, concerning, fit
 from penstock._base.users_code import explained
 from penstock._controllers.controller import Controller
 from penstock._properties.base import Property
-from penstock._scenario.fuzz_options import FuzzOptions
-from penstock._scenario.search_options import Limits
-from penstock._scenario.symbolic_options import SymbolicOptions
-from penstock._scenario.verify_options import VerifyOptions
+from penstock._scenario.options import (
+    Apps,
+    Command,
+    FuzzOptions,
+    Limits,
+    MininetFile,
+    NativeProgram,
+    SymbolicOptions,
+    VerifyOptions,
+    command_of,
+)
 from penstock._world.component import Component
 from penstock._world.faults import Faults
 from penstock._world.hosts import HostMaker
@@ -69,10 +79,13 @@ DEFAULT_PROPERTIES: Final = (
 """What is looked for where nobody says what: what can go wrong with any controller."""
 
 
-_WAYS: Final = ("apps", "native", "cmd")
-"""How a controller may be given."""
+EVERY: Final = "check walk packets step verify fuzz"
+"""The commands that build the network of a scenario."""
 
-_SECTIONS: Final[Mapping[str, type[Checked]]] = {
+_WAYS: Final[Mapping[str, type[Checked]]] = {"apps": Apps, "native": NativeProgram, "cmd": Command}
+"""How a controller may be given, and what holds its table then."""
+
+SECTIONS: Final[Mapping[str, type[Checked]]] = {
     "switches": SwitchOptions,
     "faults": Faults,
     "symbolic": SymbolicOptions,
@@ -81,6 +94,14 @@ _SECTIONS: Final[Mapping[str, type[Checked]]] = {
     "verify": VerifyOptions,
 }
 """What holds the tables of a scenario that are options of something."""
+
+READ_BY: Final[Mapping[str, Sequence[str]]] = {
+    "check": ["search"],
+    "walk": ["search"],
+    "verify": ["verify", "search"],
+    "fuzz": ["fuzz"],
+}
+"""The tables whose fields a command, or the function of that name, takes as its own."""
 
 
 @dataclass(frozen=True)
@@ -93,18 +114,26 @@ class Scenario(Checked):
 
     SECTION: ClassVar[str] = "the scenario"
 
+    source: ClassVar[Source | None] = None
+    """The file that it was read from, to tell lines; no field, for it says nothing of the scenario."""
+
     controller: Table | Component | Controller = field(default_factory=dict)
     """The program under test: `apps` (os-ken or Ryu), `native`, or `cmd` (for `penstock fuzz`)."""
-    topology: Annotated[str | Table | Topology, Such('"linear,2" or {mininet = "file.py"}')] = "single,2"
-    """The network: a shape's name as for Mininet, or `{mininet = "file.py", name = "topo"}`."""
+    topology: Annotated[
+        str | Table | Topology,
+        Meta(examples=['"linear,2" or {mininet = "file.py"}']),
+        Flag("--topo", EVERY, metavar="SHAPE"),
+    ] = "single,2"
+    """The network, a shape as for Mininet: `linear,3`, `tree,2,2`.  Or `{mininet = "x.py", name = "x"}`."""
     hosts: Mapping[str, Table | HostMaker] = field(default_factory=dict)
     """What each host does, by name: its `kind` and that kind's options; without any, hosts find out what to
     send."""
-    properties: Sequence[str | Table | Property] = DEFAULT_PROPERTIES
-    """What must hold: names of properties, `file.py:Object`, or tables with `name` and options."""
-    openflow: Literal["1.0", "1.3"] | None = None
-    """The version of OpenFlow that switches and controller speak; by default the newest that the controller
-    says it speaks."""
+    properties: Annotated[Sequence[str | Table | Property], Flag("--property -p", "check walk step")] = (
+        DEFAULT_PROPERTIES
+    )
+    """What must hold, by name or as `file.py:Object`.  Or tables with `name` and options."""
+    openflow: Annotated[Literal["1.0", "1.3"] | None, Flag("--openflow", EVERY)] = None
+    """The version of OpenFlow that is spoken; by default the newest that the controller says it speaks."""
     switches: Table = field(default_factory=dict)
     """How switches behave (see `[switches]`)."""
     faults: Table = field(default_factory=dict)
@@ -127,21 +156,23 @@ class Scenario(Checked):
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
         if not re.fullmatch(r"[\w.-]{1,100}", self.name):
-            raise PenstockError(
-                f"The name {self.name!r} of the scenario is no file's: use letters, digits, - and _."
-            )
+            sentence = f"The name {self.name!r} of the scenario is no file's: use letters, digits, - and _."
+            raise about(["name"], sentence)
         if self.controller and self.controllers:
-            raise PenstockError("The scenario has both [controller] and [controllers]: keep one of them.")
+            sentence = "The scenario has both [controller] and [controllers]: keep one of them."
+            raise about(["controllers"], sentence)
         for where, given in (("controller", self.controller), *self._named_controllers()):
             if isinstance(given, Mapping):
-                _refuse_ambiguous(given, where)
+                _check_controller(given, where)
         if "version" in self.switches:
-            raise PenstockError(
-                'version in [switches] is for the scenario to say: openflow = "1.0" or "1.3".'
-            )
+            sentence = 'version in [switches] is for the scenario to say: openflow = "1.0" or "1.3".'
+            raise about(["switches", "version"], sentence)
         # What one command has no use for is wrong all the same if another would refuse it.
-        for section, kind in _SECTIONS.items():
-            made_from(kind, getattr(self, section), section)
+        for section, kind in SECTIONS.items():
+            with concerning(section):
+                made_from(kind, getattr(self, section), section)
+        if isinstance(self.topology, Mapping):
+            made_from(MininetFile, self.topology, "topology")
 
     def _named_controllers(self) -> Iterator[tuple[str, Table | Component | Controller]]:
         for name, given in self.controllers.items():
@@ -166,7 +197,8 @@ class Scenario(Checked):
     def fitted(self, build: Callable[[], T]) -> T:
         """Return what is built from the scenario; what does not fit together is said in one sentence."""
         try:
-            return build()
+            with telling_lines(self.source):
+                return build()
         except (PenstockError, ComponentRaised):
             raise
         except Exception as error:
@@ -186,32 +218,69 @@ class Scenario(Checked):
         return table
 
 
-def _refuse_ambiguous(controller: Table, where: str) -> None:
-    """Refuse a controller that is given in two ways, or in none that is spelt right."""
+def with_fields(scenario: Scenario, command: str, given: Mapping[str, Any]) -> Scenario:
+    """Return a scenario with other fields, as a command or the function of that name is given them.
+
+    The fields of the tables that it reads count as the scenario's own, and come before these: `properties`
+    of `verify` are those of `[verify]`.
+    """
+    left, changed = dict(given), dict[str, Any]()
+    tables = {name: list(signature(SECTIONS[name]).parameters) for name in READ_BY.get(command, ())}
+    if command == "fuzz" and left.get("seconds") is not None:
+        # A run that is given a time takes all of it.
+        left.setdefault("events", None)
+    for table, names in tables.items():
+        if known := [name for name in names if name in left]:
+            before = left.pop(table, getattr(scenario, table))
+            changed[table] = {**before, **{name: left.pop(name) for name in known}}
+    own = [item.name for item in fields(Scenario)]
+    changed |= {name: left.pop(name) for name in own if name in left}
+    if left:
+        near = meant_instead(next(iter(left)), chain(own, *tables.values()))
+        raise PenstockError(
+            f"{', '.join(map(repr, left))} is no field of a scenario, nor of {' or '.join(tables)}"
+            f"{'.' if near is None else f': did you mean {near!r}?'}"
+        )
+    source = scenario.source
+    if source is not None:
+        source = source._replace(given_since=source.given_since.union(changed))
+    return _read_from(source, replace(scenario, **changed))
+
+
+def _check_controller(controller: Table, where: str) -> None:
+    """Refuse a controller that is given in two ways, in none that is spelt right, or with a wrong value."""
     ways = [way for way in _WAYS if way in controller]
     if len(ways) > 1:
-        raise PenstockError(f"[{where}] has both {ways[0]} and {ways[1]}: keep one of them.")
+        sentence = f"[{where}] has both {ways[0]} and {ways[1]}: keep one of them."
+        raise about((*where.split("."), ways[1]), sentence)
     for key in () if ways else controller:
         if (way := meant_instead(key, _WAYS)) is not None:
-            raise PenstockError(f"The key {key!r} in [{where}] is unknown: did you mean {way!r}?")
+            sentence = f"The key {key!r} in [{where}] is unknown: did you mean {way!r}?"
+            raise about((*where.split("."), key), sentence)
+    for way in ways:
+        with concerning(*where.split("."), way):
+            command_of(controller, where) if way == "cmd" else made_from(_WAYS[way], controller, where)
 
 
 def load_scenario(path: Path) -> Scenario:
     """Read a scenario file."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PenstockError(f"{path} cannot be read ({error.strerror}): check its path.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PenstockError(f"{path.name} is no TOML file: {error}.") from None
-    folder = absolute(path).parent / _folder_in(table)
-    return scenario_of({"name": path.stem, **table}, folder)
+    text, table = read_toml(path)
+    source = Source(path, text)
+    with telling_lines(source):
+        folder = absolute(path).parent / _folder_in(table)
+        return _read_from(source, scenario_of({"name": path.stem, **table}, folder))
+
+
+def _read_from(source: Source | None, scenario: Scenario) -> Scenario:
+    """Return a scenario that knows its file."""
+    object.__setattr__(scenario, "source", source)
+    return scenario
 
 
 def _folder_in(table: dict[str, Any]) -> str:
     """Take out of a table where the files are that it names, seen from its own; mostly they are beside it."""
     folder = table.pop("folder", "")
-    return str(fit(folder, Annotated[Path, Such('".."')], Place("folder", Scenario.SECTION)))
+    return str(fit(folder, Annotated[Path, Meta(examples=['".."'])], Place("folder", Scenario.SECTION)))
 
 
 def scenario_of(table: dict[str, Any], folder: Path) -> Scenario:
@@ -220,7 +289,7 @@ def scenario_of(table: dict[str, Any], folder: Path) -> Scenario:
         raise TypeError("A trace's scenario takes a consent to be built: see penstock._trace.consent.")
     known = [item.name for item in fields(Scenario) if item.name != "folder"]
     for key in (key for key in table if key not in known):
-        if homes := [f"[{name}]" for name, kind in _SECTIONS.items() if key in signature(kind).parameters]:
-            raise PenstockError(f"The key {key!r} of the scenario has its place in {' or '.join(homes)}.")
+        if homes := [f"[{name}]" for name, kind in SECTIONS.items() if key in signature(kind).parameters]:
+            raise about([key], f"The key {key!r} of the scenario has its place in {' or '.join(homes)}.")
     refuse_unknown(table, known, "the scenario")
     return Scenario(**table, folder=folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from penstock._controllers.origins import Place, places_of
 
@@ -95,9 +95,9 @@ class Explanation:
             return f"without {_any_of(weak)}, this would not happen, {other}."
         return f"nothing but {_listed(self.enough)}." if self.enough else ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the explanation as plain data; what is empty is left out."""
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             "why": self.why,
             "code": [
                 {
@@ -125,8 +125,8 @@ def _any_of(events: Sequence[Needed]) -> str:
     return f"{'any one of ' if len(events) > 1 else ''}{_listed(events)}"
 
 
-def _needed_as_json(event: Needed) -> dict[str, Any]:
-    found: dict[str, Any] = {"step": event.step, "what": event.what}
+def _needed_as_json(event: Needed) -> dict[str, object]:
+    found: dict[str, object] = {"step": event.step, "what": event.what}
     if event.otherwise:
         found["otherwise"] = True
     if event.is_subject:

@@ -35,13 +35,14 @@ from penstock._concolic.solving.solver import Solver
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import Term, evaluate, substitute
 from penstock._controllers.probing import Given, Probeable, Reaction
-from penstock._scenario.symbolic_options import SymbolicOptions
+from penstock._scenario.options import SymbolicOptions
 from penstock._symbolic.classes import PacketClass
 from penstock._symbolic.faithfulness import departures
 from penstock._symbolic.forwarding.arrivals import Arrival, arrivals
 from penstock._symbolic.remembering import Origin, Remembering, Sequel
 from penstock._symbolic.symmetry import Symmetry, alike
 from penstock._symbolic.table_packets import TablePackets
+from penstock._symbolic.trials import Trials
 from penstock._world.component import Endpoint
 from penstock._world.hosts import Host
 from penstock._world.hosts.symbolic_host import SymbolicHost
@@ -84,6 +85,9 @@ class Discovery:
         self._more_messages: dict[tuple[str, OpenFlowMessage], list[Inputs]] = {}
         self._remembering = Remembering(controller, self._origins_of, most_tied=options.ties)
         """Finds what the program decides by what it has kept."""
+        self._trials = Trials(controller, self._origins_of, self._remembering)
+        """Finds what following the program has missed."""
+        self._were_tried = False
         self._rounds = 0
         wanted = symmetric and options.symmetry
         numbers = controller.sees_numbers
@@ -296,6 +300,10 @@ class Discovery:
             unfinished = remembering.unfinished
         new |= remembering.keeps and self._hurry()
         new |= self.tables.look_further()
+        if not new and not self._were_tried:
+            self._were_tried = True
+            new = sum(map(self._is_new, self._trials.escapes(until=until))) > 0
+            self.remarks.update(self._trials.remarks)
         self.losses += remembering.losses
         remembering.losses.clear()
         self.remarks.update(remembering.remarks)

@@ -47,7 +47,7 @@ from penstock._concolic.values.sym_str import SymStr
 from penstock._concolic.values.tables import Tabled
 from penstock._concolic.values.unknown import Tainted
 from penstock._controllers.probing import Given, Probeable
-from penstock._scenario.symbolic_options import MOST_TIED
+from penstock._scenario.options import MOST_TIED
 from penstock.openflow.messages import Error, FlowRemoved
 from penstock.openflow.stats import Flows, StatsReply
 
@@ -110,14 +110,14 @@ class _Waiting:
                 yield self.further.popleft()
 
 
-class _Link(NamedTuple):
+class Link(NamedTuple):
     """Something that happens in a chain; if it is a message with open contents, where it comes from."""
 
     given: Given
     origin: Origin | None
 
 
-_Chain = tuple[_Link, ...]
+_Chain = tuple[Link, ...]
 
 
 @dataclass(slots=True)
@@ -127,6 +127,8 @@ class _Outcome:
     decisions: list[Decision]
     start: int
     kept: tuple[Hashable, ...]
+    losses: Counter[Loss] = field(default_factory=Counter)
+    """What was lost in the last link, if it was not the first as well."""
 
 
 @dataclass(slots=True)
@@ -180,7 +182,8 @@ class Remembering:
             if kept is None:
                 followed += 1
                 self._followed += len(chain)
-                outcome = self._rehearse(chain)
+                outcome = self.rehearse(chain)
+                self.losses += outcome.losses
                 found += self._turned_round(chain, outcome)
                 kept = self._kept[done] = outcome.kept
             if not kept:
@@ -218,14 +221,14 @@ class Remembering:
             "were handled again not all was known that it decides by that."
         ] = None
 
-    def _links(self, given: Given) -> Iterator[_Link]:
+    def _links(self, given: Given) -> Iterator[Link]:
         origins = self.origins(given) if given.message is not None else ()
-        yield from (_Link(given, origin) for origin in origins or (None,))
+        yield from (Link(given, origin) for origin in origins or (None,))
 
-    def _rehearse(self, chain: Sequence[_Link]) -> _Outcome:
-        """Have a chain happen."""
+    def rehearse(self, chain: Sequence[Link], *, steady: bool = False) -> _Outcome:
+        """Have a chain happen; with `steady`, chance is the same whatever the messages are."""
         with _watched(), Run() as run:
-            perform = self.controller.rehearse(chain[0].given.before)
+            perform = self.controller.rehearse(chain[0].given.before, steady=steady)
             start, lost = 0, Counter[Loss]()
             pinned: dict[str, Term] = {}
             for place, (given, origin) in enumerate(chain):
@@ -249,8 +252,7 @@ class Remembering:
             first = chain[0].origin
             assert first is not None
             own = {_name(0, name) for name in first.open}
-            if len(chain) > 1:
-                self.losses += run.losses - lost
+            losses = run.losses - lost if len(chain) > 1 else Counter[Loss]()
             with unnoticed():
                 held = [made.holds for made in run.decisions]
                 kept = _kept(alive, own, held, pinned)
@@ -258,9 +260,9 @@ class Remembering:
                     before, kept = kept, _kept(alive, own, held, pinned, ties=False)
                     self.cuts_ties |= kept != before
             self._asks |= run.asks
-            return _Outcome(run.decisions, start, kept)
+            return _Outcome(run.decisions, start, kept, losses)
 
-    def _turned_round(self, chain: Sequence[_Link], outcome: _Outcome) -> Iterator[Sequel]:
+    def _turned_round(self, chain: Sequence[Link], outcome: _Outcome) -> Iterator[Sequel]:
         """Yield what has to be sent for the last link to go another way."""
         way: Hashable = tuple(
             (link.given.what if link.origin is None else link.origin.sender, link.given.switch)
@@ -279,7 +281,7 @@ class Remembering:
                 yield from self._solved(chain, (*held, negation(made.holds)))
             held.append(made.holds)
 
-    def _solved(self, chain: Sequence[_Link], conditions: tuple[Term, ...]) -> Iterator[Sequel]:
+    def _solved(self, chain: Sequence[Link], conditions: tuple[Term, ...]) -> Iterator[Sequel]:
         """Yield the earlier messages of a chain as they have to be for conditions to hold."""
         solver = self._solver(chain)
         unknown = solver.unknown
@@ -296,7 +298,7 @@ class Remembering:
             if inputs != origin.inputs:
                 yield Sequel(origin.sender, inputs, tuple(_own(conditions, values, names)))
 
-    def _solver(self, chain: Sequence[_Link]) -> Solver:
+    def _solver(self, chain: Sequence[Link]) -> Solver:
         questions = [
             (place, origin.question) for place, (_, origin) in enumerate(chain) if origin is not None
         ]
@@ -317,7 +319,7 @@ class Remembering:
         return found
 
 
-def _leaves_traces(steps: Mapping[Given, Any], links: Callable[[Given], Iterable[_Link]]) -> bool:
+def _leaves_traces(steps: Mapping[Given, Any], links: Callable[[Given], Iterable[Link]]) -> bool:
     """Tell whether packets of one sender, in one state, leave a program in different other states."""
     found: dict[Hashable, set[Any]] = {}
     for given, after in steps.items():
@@ -339,7 +341,7 @@ def _onward(steps: Mapping[Given, Any]) -> dict[Any, list[Given]]:
     return found
 
 
-def _sender(link: _Link) -> Hashable:
+def _sender(link: Link) -> Hashable:
     return None if link.origin is None else link.origin.sender
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from penstock._concolic.packets.inputs import question_about
-from penstock._controllers.probing import Given, Perform, Probeable
+from penstock._controllers.probing import Given, HandOver, Perform, Probeable
 from penstock._symbolic.discovery import Discovery
 from penstock._world.component import Component, Event, Port, Step, Timed
 from penstock._world.signals import FABRIC, Carrier, Power
@@ -145,9 +145,26 @@ class SymbolicMessages:
         """Return a state without what the program has not heard yet, or does not know of at all."""
         return HearingState(self._controller.bare(state.inner))
 
-    def rehearse(self, state: Any) -> Perform:
+    def rehearse(self, state: Any, *, steady: bool = False) -> Perform:
         """Bring the controller into a state of its own, and return what has things happen to it."""
-        return self._controller.rehearse(state)
+        return self._controller.rehearse(state, steady=steady)
+
+    def arrival(self, state: Any, switch: str, message: OpenFlowMessage) -> Given:
+        """Return it as something that happens that a message comes in a state of the controller's own."""
+        return self._controller.arrival(state, switch, message)
+
+    def try_out(self, state: Any) -> HandOver:
+        """Bring the controller into a state of its own, and return what hands it messages there."""
+        return self._controller.try_out(state)
+
+    @property
+    def acts_outside(self) -> bool:
+        """Whether the controller was seen to use files, sockets or processes."""
+        return self._controller.acts_outside
+
+    def namespaces(self) -> Sequence[Mapping[str, Any]]:
+        """Return the variables of the controller's modules and apps."""
+        return self._controller.namespaces()
 
     def probe(
         self, state: HearingState, switch: str, question: Any, inputs: Any, *, followed: bool = True

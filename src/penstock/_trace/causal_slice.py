@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from penstock._trace.trace import FindingLine, Line, Trace
+from penstock._trace.trace import FindingLine, FuzzTrace, Line
 from penstock._world.signals import FABRIC
 from penstock._world.transition import INJECT
 
@@ -33,12 +33,7 @@ _LONGEST_TRACEBACK: Final = 100
 _SIGNALS: Final = ("Carrier(", "Power(", "TableLimit(")
 
 
-def first_lasting(trace: Trace) -> FindingLine | None:
-    """Return the first violation of a run that lasted."""
-    return next((found for found in trace.findings if found.persistent and found.verdict == "violated"), None)
-
-
-def what_led_to(trace: Trace, finding: FindingLine) -> set[int]:
+def what_led_to(trace: FuzzTrace, finding: FindingLine) -> set[int]:
     """Return the numbers of the lines that a finding can be understood from."""
     lines = {line.number: line for line in trace.lines if line.number < finding.number}
     brought = _brought(lines)
@@ -56,7 +51,7 @@ def what_led_to(trace: Trace, finding: FindingLine) -> set[int]:
     return found
 
 
-def _logged(trace: Trace, finding: FindingLine) -> Iterator[int]:
+def _logged(trace: FuzzTrace, finding: FindingLine) -> Iterator[int]:
     """Yield the numbers of the log lines that an error of a controller's log was found in."""
     if finding.invariant != _ERRORS:
         return

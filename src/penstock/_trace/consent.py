@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from penstock._base.code_files import describe_code, digest_code
 from penstock._base.sealing import is_sealed
@@ -68,14 +68,19 @@ def doubt_of(trace: Trace, file: Path) -> str:
     if trace.code is None:
         return f"{file.name} does not say which code it was recorded with"
     # Nothing is looked up that a stranger names.
-    if not is_sealed(sealed_part(trace.scenario, trace.code), trace.seal):
+    if not is_own(trace):
         return f"{file.name} was not recorded here"
     now = digest_code(trace.scenario, file.parent / trace.folder, trace.code)
     changed = [name for name in now if now[name] != trace.code.get(name)]
     return f"{_named(changed)} changed since {file.name} was recorded" if changed else ""
 
 
-def what_runs(scenario: Mapping[str, Any]) -> str:
+def is_own(trace: Trace) -> bool:
+    """Tell whether a trace was recorded by this user on this machine, whatever has changed since."""
+    return trace.code is not None and is_sealed(sealed_part(trace.scenario, trace.code), trace.seal)
+
+
+def what_runs(scenario: Mapping[str, object]) -> str:
     """Return what a run of a scenario runs, in words."""
     return _named(describe_code(scenario)) or "what it names"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from penstock._world.component import Component, Message
 from penstock._world.frame import Frame
@@ -40,7 +40,7 @@ class Scene:
     joining: tuple[Record, ...] = ()
     """How the switches joined, where the run begins after that."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the scene as plain data, but for how it began."""
         return {**topology_as_json(self.topology), "version": self.version, "actors": sorted(self.actors)}
 
@@ -90,7 +90,7 @@ class Said(NamedTuple):
     wire: bytes | None
     tag: str = ""
 
-    def as_json(self) -> list[Any]:
+    def as_json(self) -> list[object]:
         """Return it as plain data."""
         return [self.channel, self.version, None if self.wire is None else self.wire.hex(), self.tag]
 

@@ -4,8 +4,11 @@ The first line is the header: what wrote the trace, the scenario, and a digest o
 line per transition with its number, what happened, and the numbers of the steps that caused it (the
 one whose message is delivered, and the component's own last step).  A line with a verdict ends the
 trace of a violation.  The last line, `{"end": n}`, says how many lines there are before it, so that a
-trace which was cut anywhere is known for it (those of version 1 had no such line).  The lines are text for
-people and tools alike; nothing in them is run or unpickled.
+trace which was cut anywhere is known for it.  The lines are text for people and tools alike; nothing in them
+is run or unpickled.
+
+A trace is one of three kinds, which its header tells: a `SearchTrace` (of `check`, of a random walk or of a
+run by hand), a `FuzzTrace`, or a `ProofTrace`, whose steps are those of a lifted network.
 
 A trace carries what it takes to look at it.  Its header has the network as it was drawn and, where the run
 begins after the switches have joined, how they did.  A step of a controller, or of another whose code would
@@ -30,11 +33,11 @@ import json.encoder
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeGuard, assert_never
 
 from penstock._base import version
 from penstock._base.code_files import digest_code
@@ -54,8 +57,6 @@ from penstock.errors import PenstockError, TraceCutShort
 
 FORMAT: Final = "penstock-trace"
 VERSION: Final = 2
-_OLDEST: Final = 1
-"""The oldest version that is still read."""
 MOST_TEXTS_KEPT: Final = 20_000
 """How many texts of messages a writer keeps before it begins anew."""
 MOST_KEPT: Final = 16_000_000
@@ -64,7 +65,18 @@ ECHO_KEPT: Final = 256
 JOINING: Final = "joining"
 """Where a header's network tells how its switches joined."""
 _ECHO_TYPES: Final = (2, 3)
+_MESSAGE_HEADER: Final = 8
+"""How long the header of an OpenFlow message is."""
 _LONG_FRAME: Final = 2048
+_FUZZ: Final = "fuzz"
+"""The engine that the header of a fuzzing run's trace names."""
+_PROOF: Final = "verify"
+"""Where the header of a proof's trace tells what was to be proved."""
+_ABOUT: Final = "about"
+"""Where the header of a trace names the invariant that it was recorded for."""
+_WIDE: Final = "wide"
+"""Where it says that any violation of that invariant will do."""
+_LONGEST_ENGINE: Final = 20
 _TRACE: Final = "The trace"
 """What is written here, in a sentence that says that it cannot be."""
 
@@ -92,6 +104,14 @@ class Line:
     """Which lines of a program's code did this, as events (see `_controllers.origins`)."""
     said: tuple[Said, ...] = ()
     """What was said by a component whose code it would take to say it again."""
+
+    @property
+    def octets(self) -> bytes | None:
+        """The bytes of an OpenFlow message that came from outside; what was cut off an echo's is zeros."""
+        if self.wire is None or not self.version:
+            return None
+        is_echo = len(self.wire) >= _MESSAGE_HEADER and self.wire[1] in _ECHO_TYPES
+        return self.wire.ljust(int.from_bytes(self.wire[2:4]), b"\0") if is_echo else self.wire
 
     def differs_from(self, record: Record) -> bool:
         """Tell whether a step that was taken again did something else."""
@@ -146,6 +166,10 @@ class FindingLine:
         return None if self.since is None else max(0, self.at - self.since)
 
 
+TraceLine = Line | InputLine | LogLine | FindingLine
+"""The numbered lines of a trace."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Which property a trace breaks, and how."""
@@ -172,7 +196,7 @@ class End:
     lines: int
 
 
-class Recorded(Mapping[str, Any]):
+class Recorded(Mapping[str, object]):
     """The scenario of a trace, to be read; what builds a network takes none, for that runs what it names.
 
     It becomes a `Scenario` by `consent.runnable`, with the consent of the user.
@@ -180,10 +204,10 @@ class Recorded(Mapping[str, Any]):
 
     __slots__ = ("_table",)
 
-    def __init__(self, table: Mapping[str, Any]) -> None:
+    def __init__(self, table: Mapping[str, object]) -> None:
         self._table = dict(table)
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         return self._table[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -196,30 +220,127 @@ class Recorded(Mapping[str, Any]):
         return f"Recorded({self._table!r})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """A run that was written down."""
+    """A run that was written down: what the traces of all engines have."""
 
-    scenario: Mapping[str, Any]
+    scenario: Mapping[str, object]
     """The scenario as it was recorded: always `Recorded`, so that nobody builds it by mistake."""
     folder: str
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...] = ()
     verdict: Verdict | None = None
     cut_short: bool = False
-    details: Mapping[str, Any] = field(default_factory=dict)
-    inputs: tuple[InputLine, ...] = ()
-    logs: tuple[LogLine, ...] = ()
-    findings: tuple[FindingLine, ...] = ()
+    details: Mapping[str, object] = field(default_factory=dict)
+    """What else the header tells: of the engine, and of what it covered."""
     joining: tuple[Line, ...] = ()
     """How the switches joined before the first step, as far as it takes to have that happen again."""
     network: object = None
     """The network as the header tells it (see `scene.read_scene`)."""
     code: Mapping[str, str] | None = None
-    """The digests of the code that the run used; older traces have none."""
+    """The digests of the code that the run used; a stranger's trace may have none."""
     seal: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scenario", Recorded(self.scenario))
+
+    @property
+    def items(self) -> Sequence[TraceLine]:
+        """All numbered lines, in their order."""
+        return self.lines
+
+    @property
+    def engine(self) -> str:
+        """What wrote the trace."""
+        named = self.details.get("engine")
+        if isinstance(named, str) and named.isidentifier() and len(named) <= _LONGEST_ENGINE:
+            return named
+        return "walk" if "seed" in self.details else "check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchTrace(Trace):
+    """A run that a search or a random walk found, or that somebody took by hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuzzTrace(Trace):
+    """A fuzzing run: besides its steps, what was done, what was logged, and what was found when."""
+
+    inputs: tuple[InputLine, ...] = ()
+    logs: tuple[LogLine, ...] = ()
+    findings: tuple[FindingLine, ...] = ()
+
+    @property
+    def items(self) -> Sequence[TraceLine]:
+        """All numbered lines, in their order."""
+        lines: list[TraceLine] = [*self.lines, *self.inputs, *self.logs, *self.findings]
+        return sorted(lines, key=lambda line: line.number)
+
+    @property
+    def engine(self) -> str:
+        """What wrote the trace."""
+        return _FUZZ
+
+    @property
+    def about(self) -> str:
+        """The invariant that it was recorded for, as a minimal trace is; empty if for none."""
+        named = self.details.get(_ABOUT)
+        return named if isinstance(named, str) else ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether any violation of that invariant will do."""
+        return self.details.get(_WIDE) is True
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSetup:
+    """What was to be proved, and of which lifted network."""
+
+    properties: tuple[str, ...]
+    mode: str
+    timeouts: bool
+    traffic: Mapping[str, tuple[bytes, ...]]
+    """The frames that each host may send, any number of times."""
+    loop: int
+    """How many steps at the end of the trace repeat for ever."""
+
+    def header(self) -> dict[str, object]:
+        """Return it as a header tells it."""
+        traffic = {source: [frame.hex() for frame in frames] for source, frames in self.traffic.items()}
+        told = {"properties": list(self.properties), "mode": self.mode, "timeouts": self.timeouts}
+        return {_PROOF: {**told, "traffic": traffic, "loop": self.loop}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofTrace(Trace):
+    """A run of a lifted network that breaks what was to be proved."""
+
+    setup: ProofSetup
+
+    @property
+    def engine(self) -> str:
+        """What wrote the trace."""
+        return _PROOF
+
+    @property
+    def loop(self) -> int:
+        """How many steps at the end repeat for ever; a trace that was cut short may lack them."""
+        return self.setup.loop if self.setup.loop <= len(self.lines) else 0
+
+
+AnyTrace = SearchTrace | FuzzTrace | ProofTrace
+
+
+def first_lasting(trace: Trace) -> FindingLine | None:
+    """Return the first violation of a fuzzing run that lasted; other runs have none."""
+    findings = trace.findings if isinstance(trace, FuzzTrace) else ()
+    return next((found for found in findings if found.persistent and found.verdict == "violated"), None)
+
+
+def recorded_for(invariant: str, *, wide: bool = False) -> dict[str, object]:
+    """Return what the header of a trace says of the invariant that it was recorded for."""
+    return {_ABOUT: invariant, **({_WIDE: True} if wide else {})}
 
 
 def line_of(number: int, record: Record, causes: tuple[int, ...] = (), told: tuple[str, ...] = ()) -> Line:
@@ -259,8 +380,9 @@ class Causality:
         elif verb in CHANNEL_FAULTS:
             queue = tuple(waiting.get((node, what), ()))
             causes += queue[:1]
-            suffered: Any = CHANNEL_FAULTS[verb](queue)
-            waiting[node, what] = list(suffered)
+            # What befalls messages befalls the steps that sent them.
+            suffered: tuple[object, ...] = CHANNEL_FAULTS[verb](queue)
+            waiting[node, what] = [step for step in suffered if isinstance(step, int)]
         elif node == FABRIC:
             for channel, _ in lost:
                 waiting.pop(channel, None)
@@ -294,23 +416,23 @@ def joining_lines(scene: Scene) -> Iterator[Line]:
         yield Line(number, str(record.transition), record.node, message, said=_said(record, scene))
 
 
-def digest_of(scenario: Mapping[str, Any]) -> str:
+def digest_of(scenario: Mapping[str, object]) -> str:
     """Return what tells one scenario from another."""
     return blake2b(json.dumps(dict(scenario), sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-def sealed_part(scenario: Mapping[str, Any], code: Mapping[str, str]) -> list[Any]:
+def sealed_part(scenario: Mapping[str, object], code: Mapping[str, str]) -> list[object]:
     """Return what of a trace is sealed: what would run, and with what in it."""
     return [dict(scenario), dict(code)]
 
 
 def _header(
     path: Path,
-    scenario: Mapping[str, Any],
+    scenario: Mapping[str, object],
     folder: Path,
-    details: Mapping[str, Any],
+    details: Mapping[str, object],
     scene: Scene | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     code = digest_code(scenario, folder)
     return {
         "format": FORMAT,
@@ -326,7 +448,7 @@ def _header(
     }
 
 
-def _network(scene: Scene) -> dict[str, Any]:
+def _network(scene: Scene) -> dict[str, object]:
     """Return what a header tells of the network, as far as a header can be read that tells it."""
     network = scene.as_json()
     if len(json.dumps(network)) > LONGEST_LINE // 2:
@@ -338,21 +460,21 @@ def _network(scene: Scene) -> dict[str, Any]:
 
 def write_trace(
     path: Path,
-    scenario: Mapping[str, Any],
+    scenario: Mapping[str, object],
     folder: Path,
     records: Sequence[Record],
     verdict: Verdict | None = None,
     scene: Scene | None = None,
     *,
     home: Path | None = None,
-    **details: Any,
+    **details: object,
 ) -> Path:
     """Write a whole trace, atomically; a `scene` is what makes it whole to those who look at it.
 
     It tells where the scenario is from there, or from its `home` if it will be moved to that.
     """
     header = _header(path if home is None else home, scenario, folder, details, scene)
-    found: list[Mapping[str, Any]] = [header]
+    found: list[Mapping[str, object]] = [header]
     found += map(_as_json, lines_of(records, scene))
     if verdict is not None:
         found.append(_verdict_as_json(verdict))
@@ -382,18 +504,19 @@ class TraceFolder:
     def write(
         self,
         name: str,
-        scenario: Mapping[str, Any],
+        scenario: Mapping[str, object],
         folder: Path,
         records: Sequence[Record],
         verdict: Verdict | None = None,
         scene: Scene | None = None,
-        **details: Any,
+        **details: object,
     ) -> Path | None:
         """Write a trace under a name; return where it is, if it is anywhere."""
         if self._path is None or self.unwritten:
             return None
         try:
-            return write_trace(self._path / name, scenario, folder, records, verdict, scene, **details)
+            path = self._path / name
+            return write_trace(path, scenario, folder, records, verdict, scene, home=path, **details)
         except UnwritableError as error:
             self._note(error)
             return None
@@ -404,16 +527,16 @@ class TraceFolder:
         self.unwritten = str(error)
 
 
-def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
-    found: dict[str, Any] = {"violated": verdict.property, "message": verdict.message}
+def _verdict_as_json(verdict: Verdict) -> dict[str, object]:
+    found: dict[str, object] = {"violated": verdict.property, "message": verdict.message}
     for name in ("cause", "code", "needless"):
         if getattr(verdict, name):
             found[name] = list(getattr(verdict, name))
     return found
 
 
-def _as_json(line: Line) -> dict[str, Any]:
-    found: dict[str, Any] = {"step": line.number, "transition": line.transition, "node": line.node}
+def _as_json(line: Line) -> dict[str, object]:
+    found: dict[str, object] = {"step": line.number, "transition": line.transition, "node": line.node}
     if line.message is not None:
         found["message"] = line.message
     for name in ("sends", "events", "lost", "causes", "told", "code"):
@@ -463,15 +586,17 @@ class TraceWriter:
     def __init__(
         self,
         path: Path,
-        scenario: Mapping[str, Any],
+        scenario: Mapping[str, object],
         folder: Path,
         scene: Scene | None = None,
         *,
         home: Path | None = None,
-        **details: Any,
+        **details: object,
     ) -> None:
         self.path = path
-        header = _header(path if home is None else home, scenario, folder, details, scene)
+        header = _header(
+            path if home is None else home, scenario, folder, {"engine": _FUZZ, **details}, scene
+        )
         self._lines: list[str] = [json.dumps(header) + "\n"]
         self._actors = frozenset() if scene is None else scene.actors
         self._version = 0 if scene is None else scene.version
@@ -505,7 +630,7 @@ class TraceWriter:
 
     def finding(self, found: FindingLine) -> None:
         """Write that an invariant is violated or healed, or how often it was violated."""
-        line: dict[str, Any] = {"step": found.number, found.verdict: found.invariant}
+        line: dict[str, object] = {"step": found.number, found.verdict: found.invariant}
         line |= {"message": found.message, "at": found.at}
         if found.persistent:
             line["persistent"] = True
@@ -640,7 +765,17 @@ class TraceWriter:
 CUT_SHORT: Final = "The trace was cut short: its end is missing."
 
 
-def read_trace(path: Path, *, warn: bool = True) -> Trace:
+def trace_file(path: Path) -> Path:
+    """Return the trace that a path names: itself, or the one in a run's folder."""
+    if not path.is_dir():
+        return path
+    for found in (path / "trace.jsonl", path / "minimal" / "trace.jsonl"):
+        if found.is_file():
+            return found
+    raise PenstockError(f"There is no trace.jsonl in {path}: give a trace, or the folder of a run.")
+
+
+def read_trace(path: Path, *, warn: bool = True) -> AnyTrace:
     """Read a trace, whoever it came from; one that was cut short is warned of."""
     trace = _read(path.name, read_lines(path))
     if trace.cut_short and warn:
@@ -650,12 +785,12 @@ def read_trace(path: Path, *, warn: bool = True) -> Trace:
     return trace
 
 
-def read_header(path: Path) -> Trace:
+def read_header(path: Path) -> AnyTrace:
     """Read what a trace tells before its first step."""
     return TraceReader(path.name, next(read_lines(path), "")).trace()
 
 
-def _read(name: str, texts: Iterator[str]) -> Trace:
+def _read(name: str, texts: Iterator[str]) -> AnyTrace:
     reader = TraceReader(name, next(texts, ""))
     for text in texts:
         if not text.endswith("\n"):
@@ -673,20 +808,13 @@ class TraceReader:
         found = _object(name, 1, header)
         if found.get("format") != FORMAT:
             raise PenstockError(f"{name} is no trace: its first line does not say {FORMAT}.")
-        self._version = found.get("version")
-        if self._version not in range(_OLDEST, VERSION + 1):
+        if found.get("version") != VERSION:
+            version = found.get("version")
             raise PenstockError(
-                f"{name} is a trace of version {self._version!r}: this Penstock reads {_OLDEST} to {VERSION}."
+                f"{name} is a trace of version {version!r}: this Penstock reads version {VERSION}."
             )
-        self._scenario, self._folder = found.get("scenario"), found.get("folder")
-        if not isinstance(self._scenario, dict) or not isinstance(self._folder, str):
-            raise PenstockError(f"{name} has no scenario in its first line: it cannot be used.")
-        self._network, self._code, self._seal = found.get("network"), found.get("code"), found.get("seal", "")
-        if not _are_digests(self._code) or not isinstance(self._seal, str):
-            raise PenstockError(f"{name} does not tell its code as it should: the trace is damaged.")
-        self._joining = tuple(_joining(name, self._network))
-        known = {"format", "version", "penstock", "scenario", "digest", "folder", "network", "code", "seal"}
-        self._details = {key: value for key, value in found.items() if key not in known}
+        self._header = _read_header(name, found)
+        self._setup = _proof_setup(found[_PROOF]) if _PROOF in found else None
         self._lines: list[Line] = []
         self._inputs: list[InputLine] = []
         self._logs: list[LogLine] = []
@@ -697,10 +825,10 @@ class TraceReader:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the last line was read, and nothing is missing before it; older traces have none."""
-        return self._version == _OLDEST or self._end == self._count - 1
+        """Whether the last line was read, and nothing is missing before it."""
+        return self._end == self._count - 1
 
-    def add(self, text: str) -> Line | InputLine | LogLine | FindingLine | Verdict | End:
+    def add(self, text: str) -> TraceLine | Verdict | End:
         """Take in the next line, and return what it tells."""
         self._count += 1
         fields = Fields(self._name, self._count, _object(self._name, self._count, text))
@@ -709,56 +837,96 @@ class TraceReader:
         if "end" in fields.found:
             self._end = fields.number("end")
             return End(self._end)
-        if "input" in fields.found:
-            given = InputLine(fields.number("step"), fields.text("input"), fields.number("at"))
-            self._inputs.append(given)
-            return given
-        if "log" in fields.found:
-            said = (fields.text("log"), fields.text("text"))
-            logged = LogLine(fields.number("step"), *said, fields.number("at"))
-            self._logs.append(logged)
-            return logged
         if "violated" in fields.found and "step" not in fields.found:
-            said = (fields.text("violated"), fields.text("message"))
-            needless = fields.numbers("needless")
-            self._verdict = Verdict(*said, fields.texts("cause"), fields.texts("code"), needless)
+            self._verdict = _verdict(fields)
             return self._verdict
-        if not _FINDINGS.isdisjoint(fields.found):
-            finding = _finding(fields)
-            self._findings.append(finding)
-            return finding
-        line = _line(fields)
-        self._lines.append(line)
+        line = _line_in(fields)
+        match line:
+            case Line():
+                self._lines.append(line)
+                return line
+            case InputLine():
+                self._inputs.append(line)
+            case LogLine():
+                self._logs.append(line)
+            case FindingLine():
+                self._findings.append(line)
+            case _:
+                assert_never(line)
+        if self._setup is not None:
+            raise fields.damaged("is of a fuzzing run and not of a proof")
         return line
 
-    def trace(self, *, cut_short: bool = False) -> Trace:
+    def trace(self, *, cut_short: bool = False) -> AnyTrace:
         """Return all that was read so far."""
-        assert isinstance(self._scenario, dict) and isinstance(self._folder, str)
-        return Trace(
-            self._scenario,
-            self._folder,
-            tuple(self._lines),
-            self._verdict,
-            cut_short,
-            self._details,
-            tuple(self._inputs),
-            tuple(self._logs),
-            tuple(self._findings),
-            self._joining,
-            self._network,
-            self._code,
-            self._seal,
-        )
+        read = replace(self._header, lines=tuple(self._lines), verdict=self._verdict, cut_short=cut_short)
+        common = {each.name: getattr(read, each.name) for each in fields(Trace)}
+        if self._setup is not None:
+            return ProofTrace(**common, setup=self._setup)
+        # A header need not name its engine; what only fuzzing runs have tells it then.
+        if read.details.get("engine") == _FUZZ or self._inputs or self._logs or self._findings:
+            inputs, logs, findings = tuple(self._inputs), tuple(self._logs), tuple(self._findings)
+            return FuzzTrace(**common, inputs=inputs, logs=logs, findings=findings)
+        return SearchTrace(**common)
 
 
-def _are_digests(found: object) -> bool:
+_KNOWN: Final = frozenset(
+    {"format", "version", "penstock", "scenario", "digest", "folder", "network", "code", "seal", _PROOF}
+)
+"""What of a header has a field of its own."""
+
+
+def _read_header(name: str, found: Mapping[str, object]) -> Trace:
+    """Return a trace with what its header tells, and no steps."""
+    scenario, folder, network = found.get("scenario"), found.get("folder"), found.get("network")
+    if not isinstance(scenario, dict) or not isinstance(folder, str):
+        raise PenstockError(f"{name} has no scenario in its first line: it cannot be used.")
+    code, seal = found.get("code"), found.get("seal", "")
+    if not _are_digests(code) or not isinstance(seal, str):
+        raise PenstockError(f"{name} does not tell its code as it should: the trace is damaged.")
+    return Trace(
+        scenario=scenario,
+        folder=folder,
+        details={key: value for key, value in found.items() if key not in _KNOWN},
+        joining=tuple(_joining(name, network)),
+        network=network,
+        code=code,
+        seal=seal,
+    )
+
+
+def _proof_setup(given: object) -> ProofSetup:
+    """Return what a header says of its proof, whoever wrote it."""
+    match given:
+        case {
+            "properties": [*properties],
+            "mode": str() as mode,
+            "timeouts": bool() as timeouts,
+            "traffic": dict() as traffic,
+            "loop": int() as loop,
+        } if loop >= 0 and all(isinstance(each, str) for each in properties):
+            frames = {str(source): _frames(texts) for source, texts in traffic.items()}
+            return ProofSetup(tuple(properties), mode, timeouts, frames, loop)
+    raise PenstockError("The trace does not say what was to be proved: it is damaged.")
+
+
+def _frames(texts: object) -> tuple[bytes, ...]:
+    if not isinstance(texts, list):
+        raise PenstockError("The trace does not say which packets hosts may send: it is damaged.")
+    try:
+        return tuple(bytes.fromhex(str(text)) for text in texts)
+    except ValueError:
+        raise PenstockError("The trace has a packet that is not written as hex: it is damaged.") from None
+
+
+def _are_digests(found: object) -> TypeGuard[dict[str, str] | None]:
     """Tell whether that can be the digests of code, or there are none."""
     if found is None:
         return True
     return isinstance(found, dict) and all(isinstance(digest, str) for digest in found.values())
 
 
-def _object(name: str, number: int, text: str) -> dict[str, Any]:
+def _object(name: str, number: int, text: str) -> dict[str, object]:
     try:
         return parse_object(text)
     except ValueError as error:
@@ -774,7 +942,7 @@ def _object(name: str, number: int, text: str) -> dict[str, Any]:
 class Fields:
     """One line of a trace, whose fields are not what they should be until they are looked at."""
 
-    def __init__(self, name: str, line: int, found: dict[str, Any]) -> None:
+    def __init__(self, name: str, line: int, found: dict[str, object]) -> None:
         self.found = found
         self._place = f"Line {line} of {name}"
 
@@ -819,6 +987,21 @@ class Fields:
 
 
 _FINDINGS: Final = frozenset({"violated", "healed", "repeated"})
+
+
+def _line_in(fields: Fields) -> TraceLine:
+    """Return the numbered line that some fields tell."""
+    if "input" in fields.found:
+        return InputLine(fields.number("step"), fields.text("input"), fields.number("at"))
+    if "log" in fields.found:
+        said = (fields.text("log"), fields.text("text"))
+        return LogLine(fields.number("step"), *said, fields.number("at"))
+    return _line(fields) if _FINDINGS.isdisjoint(fields.found) else _finding(fields)
+
+
+def _verdict(fields: Fields) -> Verdict:
+    said = (fields.text("violated"), fields.text("message"))
+    return Verdict(*said, fields.texts("cause"), fields.texts("code"), fields.numbers("needless"))
 
 
 def _finding(fields: Fields) -> FindingLine:

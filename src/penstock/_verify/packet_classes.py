@@ -39,7 +39,8 @@ from penstock._controllers.probing import Given, Probeable, Reaction
 from penstock._symbolic.discovery import Discovery, ports_in
 from penstock._symbolic.faithfulness import departures
 from penstock._symbolic.forwarding.matching import Header
-from penstock._symbolic.remembering import Origin, Remembering, cut_ties
+from penstock._symbolic.remembering import Origin, Remembering, Sequel, cut_ties
+from penstock._symbolic.trials import Trials
 from penstock._verdict.stopping import Bound, Why
 from penstock._verify.abstract_controller import Request
 from penstock._verify.observations import LEFT_OPEN, Experience
@@ -148,6 +149,8 @@ class PacketClasses:
         self._ports = ports_in(discovery.network)
         self.hosts = [HostPackets(host, discovery) for host in discovery_hosts(discovery)]
         self._remembering = Remembering(controller, self._origins_of, most_tied=discovery.options.ties)
+        self._trials = Trials(controller, self._origins_of, self._remembering)
+        self._were_tried = False
         self.remarks: dict[str, None] = {}
         """Why there may be more classes, in sentences."""
         self.reservations: dict[str, None] = {}
@@ -199,6 +202,9 @@ class PacketClasses:
                     break
         else:
             self._refine_by_what_is_kept(until)
+            if self.count == before and not self._were_tried:
+                self._were_tried = True
+                self._refine_by_trials(until)
         self._remark_on_hosts()
         return self.count > before and not self.remarks
 
@@ -218,14 +224,23 @@ class PacketClasses:
                 text = "The solver gave up on some packets, so classes may be missing."
                 self.remarks[Bound(text, Why.UNFOUND)] = None
 
+    def _refine_by_trials(self, until: float | None) -> None:
+        """Split classes by what the program does without its being seen why."""
+        for sequel in self._trials.escapes(until=until):
+            self._split_by(sequel)
+        self.reservations.update((Bound(text, Why.UNFOUND), None) for text in self._trials.remarks)
+
+    def _split_by(self, sequel: Sequel) -> None:
+        packets = next(each for each in self.hosts if each.host.name == sequel.sender)
+        wanted = both(*sequel.condition)
+        packets.refine(((wanted,), (negation(wanted),)))
+
     def _refine_by_what_is_kept(self, until: float | None) -> None:
         """Split classes by what the program decides by what it has kept of their packets."""
         before, unfinished = self.count, True
         while unfinished and self.count == before:
             for sequel in self._remembering.sequels(until=until):
-                packets = next(each for each in self.hosts if each.host.name == sequel.sender)
-                wanted = both(*sequel.condition)
-                packets.refine(((wanted,), (negation(wanted),)))
+                self._split_by(sequel)
             unfinished = self._remembering.unfinished
         for loss in self._remembering.losses:
             self.remarks[_lost(loss)] = None

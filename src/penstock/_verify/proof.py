@@ -39,10 +39,10 @@ from penstock._properties.ambiguous import NoAmbiguousRules, switches_of
 from penstock._properties.base import Property, never_exercised
 from penstock._properties.registry import canonical
 from penstock._properties.watch import Watch
+from penstock._scenario.options import VerifyOptions, options_of
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
-from penstock._scenario.verify_options import VerifyOptions, options_of
 from penstock._trace.scene import Scene
-from penstock._trace.trace import TraceFolder, verdict_of
+from penstock._trace.trace import ProofSetup, TraceFolder, verdict_of
 from penstock._verdict.reservation import Reservation
 from penstock._verdict.stopping import Bound, Why
 from penstock._verdict.verdict import Result, Verdict, judge, unconfirmed, unjudged
@@ -367,18 +367,9 @@ def _written(proof: Proof, finding: Refutation, traces: TraceFolder, name: str) 
             proof.scene,
             **{COVERAGE: proof_coverage(proof)},
         )
-    details = {
-        COVERAGE: proof_coverage(proof),
-        "verify": {
-            "properties": [finding.property],
-            "mode": options.mode,
-            "timeouts": options.timeouts,
-            "traffic": {
-                source: [frame.data.hex() for frame in frames] for source, frames in proof.traffic.items()
-            },
-            "loop": finding.loop,
-        },
-    }
+    traffic = {source: tuple(frame.data for frame in frames) for source, frames in proof.traffic.items()}
+    setup = ProofSetup((finding.property,), options.mode, options.timeouts, traffic, finding.loop)
+    details = {COVERAGE: proof_coverage(proof), **setup.header()}
     verdict = verdict_of(finding.property, finding.message, finding.explanation)
     # What the components of a lifted network send are sets of packets, which have no bytes.
     scene = None if proof.scene is None else replace(proof.scene, actors=frozenset())

@@ -24,7 +24,7 @@ from penstock._explore.interning import WIDTH
 from penstock._explore.search import Bounds, Outcome, Progress, Search, Stop, Violation
 from penstock._properties.base import Property
 from penstock._properties.watch import Watch
-from penstock._scenario.verify_options import Method
+from penstock._scenario.options import Method
 from penstock._verdict.stopping import Bound, Why
 from penstock._verify.abstract_controller import CONTROL, SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND

@@ -7,13 +7,14 @@ import functools
 import io
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from penstock._base.files import absolute
 from penstock._base.terminal import complain, pass_on
+from penstock._verdict.stopping import Bound
 from penstock._verdict.verdict import Result, told
 from penstock._verdict.verdict import sentence as sentence_of
 from penstock._worker.containment import Terminal
@@ -101,15 +102,23 @@ class _Folders:
             shutil.rmtree(absolute(self._made.pop()), ignore_errors=True)
 
 
+class Unfinished(PenstockError):
+    """A worker came to no result; `reasons` are why."""
+
+    def __init__(self, reasons: Sequence[Bound]) -> None:
+        super().__init__(told(Result.BOUNDED, list(map(sentence_of, reasons))))
+        self.reasons = tuple(reasons)
+
+
 def in_worker(job: Job[Any], *, seconds: float | None = None) -> Any:
     """Have something done in a worker and return what it returns; without that, nothing is known."""
     folders = _Folders()
     try:
         done = supervise(job, hear=folders.hear, allowance=Allowance(seconds), again=folders.remove)
     except Lost as lost:
-        raise PenstockError(told(Result.BOUNDED, [sentence_of(lost.bound)])) from None
+        raise Unfinished([lost.bound]) from None
     if done.accidents:
-        raise PenstockError(told(Result.BOUNDED, list(map(sentence_of, done.accidents))))
+        raise Unfinished(done.accidents)
     return done.value
 
 

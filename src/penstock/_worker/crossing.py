@@ -29,8 +29,8 @@ _FROM: Final = (
     *("penstock._check.", "penstock._engine.", "penstock._explain.", "penstock._explore.search"),
     *("penstock._fuzz.", "penstock._minimize.", "penstock._replay", "penstock._results", "penstock._story."),
     *("penstock._trace.", "penstock._verdict.", "penstock._verify.", "penstock._worker."),
-    *("penstock._scenario.fuzz_options", "penstock._scenario.verify_options", "penstock._controllers.held"),
-    *("penstock._world.", "penstock.openflow.", "penstock.packet."),
+    *("penstock._scenario.options", "penstock._controllers.held"),
+    *("penstock._campaign.job", "penstock._world.", "penstock.openflow.", "penstock.packet."),
 )
 """The modules whose values cross."""
 
@@ -107,6 +107,11 @@ def packed(value: object) -> bytes:
     file.seek(0)
     file.write(_LENGTH.pack(length))
     return file.getvalue()
+
+
+def packed_alone(value: object) -> bytes:
+    """Return a value without a frame around it, for a line that keeps its messages apart."""
+    return packed(value)[_LENGTH.size :]
 
 
 def unpacked(data: bytes) -> Any:

@@ -111,7 +111,7 @@ def _bounded_by(report: Report, reasons: list[Bound]) -> Verdict:
 def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress | None = None) -> Proof:
     """Prove what a scenario demands, or find runs that break it."""
     # A search need not wait until proofs are imported.
-    from penstock._scenario.verify_options import options_of
+    from penstock._scenario.options import options_of
     from penstock._verify import proof as proofs
 
     so_far = proofs.Proof(scenario, options_of(scenario.verify))

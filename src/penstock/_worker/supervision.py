@@ -50,6 +50,7 @@ _HANG_S: Final = 3.0
 _ENDING_S: Final = 0.5
 """How long a worker that has said its last word may take to end."""
 _MOST_DEATHS: Final = 24
+_BAD_END: Final = "a call of the program came to a bad end"
 _MOST_PRINTED: Final = 16_384
 _SHARE_OF_MEMORY: Final = 0.9
 _PAGE_MB: Final = os.sysconf("SC_PAGE_SIZE") / (1 << 20)
@@ -78,6 +79,11 @@ class Supervised:
     value: Any
     accidents: tuple[Bound, ...] = ()
     """Ends of processes that did not come again."""
+
+
+def may_come_from_outside(reason: Bound) -> bool:
+    """Tell whether a result is bounded by what another process may have done to the worker."""
+    return reason.why is Why.WORKER or reason.startswith(_BAD_END)
 
 
 # What crosses.
@@ -170,7 +176,7 @@ def supervise(
     fatal: dict[int, Fatal] = {}
     accidents: dict[int, Bound] = {}
     traced = 0
-    with _interrupts() as pressed:
+    with interrupts() as pressed:
         for _ in range(_MOST_DEATHS):
             watching = _Watching(page, pressed, until, allowance, most_mb, hear, show)
             end = watching.follow(start(_work(job, page, dict(fatal), traced), terminal))
@@ -184,8 +190,8 @@ def supervise(
             else:
                 traced = end.number
                 accidents[traced] = Bound(
-                    f"a call of the program came to a bad end ({end.what}), but not when the same was done "
-                    "again: the program keeps state that Penstock does not see",
+                    f"{_BAD_END} ({end.what}), but not when the same was done again: "
+                    "the program keeps state that Penstock does not see",
                     Why.UNSEEN_STATE,
                 )
     raise Lost(Bound(f"the program ended its process in more than {len(fatal)} calls", Why.WORKER))
@@ -228,7 +234,7 @@ def _raise_interrupted(_signal: int, _frame: FrameType | None) -> None:
     raise Interrupted
 
 
-class _Pressed:
+class Pressed:
     """How often Ctrl-C was pressed, and when first."""
 
     def __init__(self) -> None:
@@ -237,9 +243,9 @@ class _Pressed:
 
 
 @contextmanager
-def _interrupts() -> Iterator[_Pressed]:
+def interrupts() -> Iterator[Pressed]:
     """Count how often Ctrl-C is pressed, in place of being interrupted; only the main thread hears of it."""
-    pressed = _Pressed()
+    pressed = Pressed()
     if current_thread() is not main_thread():
         yield pressed
         return
@@ -260,7 +266,7 @@ class _Watching:
     """One worker, followed to its end."""
 
     page: Page
-    pressed: _Pressed
+    pressed: Pressed
     until: float | None
     allowance: Allowance
     most_mb: int

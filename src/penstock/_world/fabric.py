@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from penstock._base.typed import Checked, From
+from penstock._base.typed import Checked, Count
 from penstock._world.component import Endpoint, Event, Port, Send, Step
 from penstock._world.faults import CHANNEL_BUDGETS, NO_FAULTS, Faults
 from penstock._world.signals import FABRIC, Carrier, Power
@@ -46,7 +46,7 @@ class Mobility(Checked):
 
     places: tuple[str, ...]
     """Where it may move: `s2:3` is port 3 of s2."""
-    moves: Annotated[int, From(0)] = 1
+    moves: Count = 1
     """How often it may move."""
     carrier: bool = False
     """Ports go down and up as it moves; otherwise a move is silent, as behind an access point."""

@@ -11,9 +11,9 @@ switch that keeps it.  A flow table of limited size is an option of the switches
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from penstock._base.typed import Checked, From
+from penstock._base.typed import Checked, Count
 
 CHANNEL_BUDGETS: Final = {"drop": "drops", "duplicate": "duplicates", "reorder": "reorders"}
 """The budget that each fault of a channel draws on."""
@@ -25,21 +25,21 @@ class Faults(Checked):
 
     SECTION: ClassVar[str] = "[faults]"
 
-    drops: Annotated[int, From(0)] = 0
+    drops: Count = 0
     """How many frames may be lost on their way."""
-    duplicates: Annotated[int, From(0)] = 0
+    duplicates: Count = 0
     """How many frames may be doubled on their way."""
-    reorders: Annotated[int, From(0)] = 0
+    reorders: Count = 0
     """How many frames may overtake another on the same channel."""
-    link_failures: Annotated[int, From(0)] = 0
+    link_failures: Count = 0
     """How many times a link may go down."""
-    switch_failures: Annotated[int, From(0)] = 0
+    switch_failures: Count = 0
     """How many times a switch may lose its power, and its tables."""
-    controller_crashes: Annotated[int, From(0)] = 0
+    controller_crashes: Count = 0
     """How many times a controller may end and begin anew."""
-    disconnects: Annotated[int, From(0)] = 0
+    disconnects: Count = 0
     """How many times a switch may lose its session with a controller."""
-    rule_expiries: Annotated[int, From(0)] = 0
+    rule_expiries: Count = 0
     """How many entries with a timeout may expire, on each switch."""
     recovery: bool = True
     """What failed may come back; off, it stays as it is."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from stepper_lab import (
+from tests.cli.stepper.stepper_lab import (
     EXAMPLES,
     WIDE,
     Person,
@@ -22,15 +22,10 @@ from textual.widgets import Input, Static
 
 from penstock._check.check import check
 from penstock._cli.stepper.app import StepperApp
-from penstock._cli.stepper.breakpoints import PacketBreak, PropertyBreak
-from penstock._cli.stepper.model import MOST_ON, Run, run_of_trace
-from penstock._cli.stepper.widgets.choosing import Choosing
-from penstock._cli.stepper.widgets.help import Help
-from penstock._cli.stepper.widgets.inside import Inside
-from penstock._cli.stepper.widgets.lines import LineList
-from penstock._cli.stepper.widgets.panes import Pane
-from penstock._cli.stepper.widgets.telling import Story
-from penstock._replay import replay
+from penstock._cli.stepper.keys import Help
+from penstock._cli.stepper.model import MOST_ON, PacketBreak, PropertyBreak, Run, run_of_trace
+from penstock._cli.stepper.panes import Choosing, Inside, LineList, Pane, Story
+from penstock._replay.replaying import replay
 from penstock._scenario.scenario import load_scenario
 
 PANES = ["choices", "story", "picture", "inside", "changes", "judging"]

@@ -6,11 +6,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from stepper_lab import loop_run
+from tests.cli.stepper.stepper_lab import loop_run
 from textual.binding import Binding
 
 from penstock._cli.stepper.app import StepperApp
-from penstock._cli.stepper.widgets.keys import Keys, label_of, laid_out
+from penstock._cli.stepper.keys import Keys, label_of, laid_out
 
 SHOWN = [label_of(each) for each in StepperApp.BINDINGS if isinstance(each, Binding) and each.show]
 

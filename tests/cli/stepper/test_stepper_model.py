@@ -8,13 +8,19 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stepper_lab import EXAMPLES, balancer_run, loop_run, loop_scenario
+from tests.cli.stepper.stepper_lab import EXAMPLES, balancer_run, loop_run, loop_scenario
 
 from penstock._check.check import check, walk
-from penstock._cli.stepper.breakpoints import PacketBreak, PropertyBreak, breakpoint_of
-from penstock._cli.stepper.looking import Looking
-from penstock._cli.stepper.model import Run, is_trace, run_of_trace
-from penstock._replay import replay
+from penstock._cli.stepper.model import (
+    Looking,
+    PacketBreak,
+    PropertyBreak,
+    Run,
+    breakpoint_of,
+    is_trace,
+    run_of_trace,
+)
+from penstock._replay.replaying import replay
 from penstock._scenario.scenario import load_scenario
 from penstock._trace.consent import consent_given
 from penstock._trace.trace import read_header, read_trace
@@ -218,14 +224,14 @@ def test_what_a_step_changed_is_known_for_tables_queues_and_controllers(tmp_path
     looking = Looking(run)
     run.breakpoints = [PacketBreak("FlowMod", "s1")]
     run.run_on()
-    found = {(change.node, change.section): change for change in looking.changes()}
-    assert found["s1", "flow table 0"].added == ["priority=0 any -> output:controller"]
-    assert found["c0", "in flight to s1"].removed == ["FlowMod(add priority=0 any -> output:controller)"]
+    found = {(change.component, change.section): change for change in looking.changes()}
+    assert found["s1", "flow table 0"].added == ("priority=0 any -> output:controller",)
+    assert found["c0", "in flight to s1"].removed == ("FlowMod(add priority=0 any -> output:controller)",)
     run.breakpoints = [PacketBreak("PacketIn", "c0")]
     run.run_on()
-    found = {(change.node, change.section): change for change in looking.changes()}
-    assert found["c0", "state"].removed == ["seen = 0"]
-    assert found["c0", "state"].added == ["seen = 1"]
+    found = {(change.component, change.section): change for change in looking.changes()}
+    assert found["c0", "state"].removed == ("seen = 0",)
+    assert found["c0", "state"].added == ("seen = 1",)
 
 
 # Traces.
@@ -310,7 +316,8 @@ def test_a_trace_of_another_controller_is_loaded_as_far_as_it_goes(tmp_path: Pat
 def test_a_trace_of_a_fuzzing_run_is_refused_with_what_to_use(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text(
-        '{"format": "penstock-trace", "version": 1, "scenario": {}, "folder": ".", "engine": "fuzz"}\n'
+        '{"format": "penstock-trace", "version": 2, "scenario": {}, "folder": ".", "engine": "fuzz"}\n'
+        '{"end": 1}\n'
     )
     assert is_trace(tmp_path)
     with pytest.raises(PenstockError, match="penstock openflow --interactive"):

@@ -15,7 +15,7 @@ from pathlib import Path
 from struct import pack
 
 import pytest
-from stepper_lab import loop_scenario
+from tests.cli.stepper.stepper_lab import loop_scenario
 
 from penstock._check.check import check
 from penstock._scenario.scenario import load_scenario

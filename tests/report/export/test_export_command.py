@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from export_lab import exported, refused, rewritten, searched
+from tests.disk_lab import file_limit
+from tests.report.export.export_lab import exported, refused, rewritten, searched
 
-from disk_lab import file_limit
 from penstock._cli.exporting import export_command
 from penstock._report.export.formats import FORMATS
 from penstock.errors import PenstockError

@@ -7,12 +7,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from export_lab import EXAMPLES, exported, fuzzed, proved, refused, rewritten, searched
+from tests.report.export.export_lab import EXAMPLES, exported, fuzzed, proved, refused, rewritten, searched
 
-from penstock._minimize.recording import trace_file
 from penstock._report.export.itf import TYPES
 from penstock._scenario.scenario import load_scenario
-from penstock._trace.trace import read_trace
+from penstock._trace.trace import read_trace, trace_file
 from penstock._verify.proof import prove
 
 _ONE = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False}

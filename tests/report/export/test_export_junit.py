@@ -9,19 +9,28 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from export_lab import EXAMPLES, exported, fuzzed, rewritten, searched
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report.export.export_lab import EXAMPLES, exported, fuzzed, rewritten, searched
 
 from penstock._base.clean_text import visible
 from penstock._check.check import check
 from penstock._controllers.controller import Controller
 from penstock._engine.conclusion import Conclusion
-from penstock._report.export.ci import NEVER_JUDGED, held_by, write_ci_files
+from penstock._report.export.formats import NEVER_JUDGED, held_by, write_ci_files
 from penstock._report.export.junit import Results, write_junit
 from penstock._report.export.violations import Source
 from penstock._scenario.scenario import Scenario
-from penstock._trace.trace import FindingLine, InputLine, Line, Trace, TraceWriter, Verdict
+from penstock._trace.trace import (
+    AnyTrace,
+    FindingLine,
+    FuzzTrace,
+    InputLine,
+    Line,
+    SearchTrace,
+    TraceWriter,
+    Verdict,
+)
 from penstock._verdict.verdict import Result
 from penstock.openflow.messages import PacketIn
 
@@ -83,7 +92,7 @@ def test_several_runs_are_several_suites_and_a_run_without_violation_passes(
     assert (root.get("tests"), root.get("failures")) == ("2", "1")
 
 
-def _fuzz_trace(*findings: FindingLine) -> Trace:
+def _fuzz_trace(*findings: FindingLine) -> FuzzTrace:
     steps = (
         Line(2, "inject fabric:h1", "h1", causes=(1,), at=5),
         Line(
@@ -91,17 +100,17 @@ def _fuzz_trace(*findings: FindingLine) -> Trace:
         ),
         Line(4, "deliver h9:0", "h9", message="[ARP]", at=7),
     )
-    return Trace(
-        {"name": "run"},
-        ".",
-        steps,
+    return FuzzTrace(
+        scenario={"name": "run"},
+        folder=".",
+        lines=steps,
         inputs=(InputLine(1, "send h1 to h2 ping 1", 5),),
         findings=findings,
         details={"engine": "fuzz"},
     )
 
 
-def written(*traces: Trace, **more: Any) -> ElementTree.Element:
+def written(*traces: AnyTrace, **more: Any) -> ElementTree.Element:
     file = io.StringIO()
     write_junit(Results([Source(Path("t.jsonl"), trace) for trace in traces], **more), file)
     return valid(file.getvalue().encode(errors="replace"))
@@ -180,7 +189,8 @@ def test_a_search_that_found_nothing_is_a_suite_of_cases_that_passed(tmp_path: P
 
 @given(st.text(), st.text())
 def test_any_text_of_a_trace_can_be_told(name: str, message: str) -> None:
-    trace = Trace({"name": name}, ".", (Line(1, name, message, told=(message,)),), Verdict(name, message))
+    line = Line(1, name, message, told=(message,))
+    trace = SearchTrace(scenario={"name": name}, folder=".", lines=(line,), verdict=Verdict(name, message))
     (case,) = written(trace).iter("testcase")
     failure = case.find("failure")
     assert failure is not None

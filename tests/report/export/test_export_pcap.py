@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from export_lab import (
+from tests.report.export.export_lab import (
     INPUTS,
     SWITCH10,
     SWITCH13,
@@ -20,12 +20,11 @@ from export_lab import (
     rewritten,
     searched,
 )
+from tests.required_tools import find_tool
 
-from penstock._minimize.recording import trace_file
-from penstock._report.export.conversation import CONTROLLER_PORT, Conversation, Station
-from penstock._trace.trace import Trace, read_trace
+from penstock._report.export.pcap import CONTROLLER_PORT, Conversation, Station
+from penstock._trace.trace import ProofTrace, Trace, read_trace, trace_file
 from penstock.packet import TCP, TcpFlags, parse
-from required_tools import find_tool
 
 ERROR = "8388608"
 WARNING = "6291456"
@@ -65,7 +64,7 @@ def captured(run: Path, folder: Path) -> Path:
     """Return the capture of a run, with which there was nothing wrong."""
     target = folder / "run.pcapng"
     # The packets of a proof are sets, and only its controller knows which messages they lead to.
-    is_proof = "verify" in read_trace(trace_file(run)).details
+    is_proof = isinstance(read_trace(trace_file(run)), ProofTrace)
     _, remark = exported("pcap", run, *(["--run"] if is_proof else []), "-o", target)
     assert remark.startswith("Running ") and remark.count("\n") == 1 if is_proof else remark == ""
     return target

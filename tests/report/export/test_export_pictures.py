@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from export_lab import exported, fuzzed, proved, refused, rewritten, searched
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.report.export.export_lab import exported, fuzzed, proved, refused, rewritten, searched
 
 from penstock._base.clean_text import visible
 from penstock._report.export.graphs import (

@@ -7,12 +7,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from export_lab import EXAMPLES, exported, fuzzed, proved, rewritten, searched
+from tests.report.export.export_lab import EXAMPLES, exported, fuzzed, proved, rewritten, searched
 
 from penstock._base.ryu_names import source_folders
 from penstock._engine.conclusion import Conclusion
 from penstock._report.export import sarif
-from penstock._report.export.ci import write_ci_files
+from penstock._report.export.formats import write_ci_files
 from penstock._verdict.verdict import Result
 
 _TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
@@ -200,7 +200,8 @@ def test_a_violation_has_its_rule_its_message_and_its_steps(tmp_path: Path) -> N
     assert result["ruleId"] == "StrictDirectPaths" and result["message"]["text"].startswith("s1 handed h1#2 ")
     file, line = place(result)
     source = (Path(next(iter(source_folders()))) / "app" / "simple_switch_13.py").read_text().splitlines()
-    assert file == "ryu/app/simple_switch_13.py" and source[line - 1].strip() == "datapath.send_msg(mod)"
+    assert line is not None and file == "ryu/app/simple_switch_13.py"
+    assert source[line - 1].strip() == "datapath.send_msg(mod)"
     assert "\nWhy: s1's rule priority=0 any -> output:controller " in result["message"]["text"]
     flow = steps(result)
     assert len(flow) == 14 and flow[0]["location"]["message"]["text"].startswith("1. h1 sends h1#1 ")

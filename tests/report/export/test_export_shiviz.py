@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from export_lab import exported, fuzzed, proved, rewritten, searched
+from tests.report.export.export_lab import exported, fuzzed, proved, rewritten, searched
 
-from penstock._minimize.recording import trace_file
 from penstock._report.export.shiviz import PARSER
-from penstock._trace.trace import Trace, read_trace
+from penstock._trace.trace import InputLine, Trace, read_trace, trace_file
 
 Clock = dict[str, int]
 Event = tuple[str, Clock, str]
@@ -58,8 +57,8 @@ def is_before(one: Event, other: Event) -> bool:
 
 def caused(trace: Trace) -> dict[int, set[int]]:
     """Return all the steps that each step was caused by, directly or not."""
-    found: dict[int, set[int]] = {line.number: set() for line in trace.inputs}
-    inputs = [line.number for line in trace.inputs]
+    inputs = [line.number for line in trace.items if isinstance(line, InputLine)]
+    found: dict[int, set[int]] = {number: set() for number in inputs}
     for place, number in enumerate(inputs):
         found[number] = set(inputs[:place])
     for line in trace.lines:

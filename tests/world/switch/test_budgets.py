@@ -89,7 +89,7 @@ def ends(step: Step) -> list[Event]:
     return [event for event in step.events if event.kind in ("dropped", "not-output")]
 
 
-OVER = {
+OVER: dict[str, tuple[list[OpenFlowMessage], budgets.Budget]] = {
     "depth": ([*chained_groups(65), rule(Output(3), Group(65))], budgets.DEPTH),
     "depth, in a circle": (
         [group(1, (Output(2),), (Group(2),)), group(2, (Group(1),)), rule(Output(3), Group(1))],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import ClassVar
 
 from hypothesis import given, settings
@@ -36,7 +37,9 @@ packets = st.fixed_dictionaries(dict.fromkeys(FIELDS, values))
 
 @settings(deadline=None, derandomize=True)
 @given(st.lists(entries(), max_size=12), packets)
-def test_looking_up_agrees_with_scanning_the_entries_in_order(rules: list[FlowEntry], packet: dict) -> None:
+def test_looking_up_agrees_with_scanning_the_entries_in_order(
+    rules: list[FlowEntry], packet: dict[str, int]
+) -> None:
     table = FlowTable()
     for rule in rules:
         table = table.put(rule)
@@ -46,7 +49,7 @@ def test_looking_up_agrees_with_scanning_the_entries_in_order(rules: list[FlowEn
 
 @settings(deadline=None, derandomize=True)
 @given(st.lists(entries(), max_size=8, unique_by=lambda e: (e.priority, e.match)), st.randoms())
-def test_the_order_of_adding_leaves_no_trace(rules: list[FlowEntry], random) -> None:
+def test_the_order_of_adding_leaves_no_trace(rules: list[FlowEntry], random: Random) -> None:
     shuffled = list(rules)
     random.shuffle(shuffled)
     one, other = FlowTable(), FlowTable()
@@ -61,7 +64,9 @@ def test_the_order_of_adding_leaves_no_trace(rules: list[FlowEntry], random) -> 
 
 @settings(deadline=None, derandomize=True)
 @given(matches(), matches(), packets)
-def test_overlap_and_inclusion_agree_with_the_packets(one: Match, other: Match, packet: dict) -> None:
+def test_overlap_and_inclusion_agree_with_the_packets(
+    one: Match, other: Match, packet: dict[str, int]
+) -> None:
     if one.accepts(packet) and other.accepts(packet):
         assert one.overlaps(other)
         assert other.overlaps(one)
@@ -126,7 +131,7 @@ class TestChoices:
 
 @settings(deadline=None, derandomize=True)
 @given(st.lists(entries(), max_size=8, unique_by=lambda e: (e.priority, e.match)), packets)
-def test_rivals_are_those_that_a_scan_finds(rules: list[FlowEntry], packet: dict) -> None:
+def test_rivals_are_those_that_a_scan_finds(rules: list[FlowEntry], packet: dict[str, int]) -> None:
     table = FlowTable(rules)
     met = table.lookup(packet)
     if met is not None:
@@ -142,9 +147,10 @@ def numbered(number: int, port: int = 1) -> FlowEntry:
 
 @settings(deadline=None, derandomize=True, max_examples=25)
 @given(st.randoms(use_true_random=False), st.integers(1, 1500))
-def test_a_large_table_is_what_a_small_one_is(random, size: int) -> None:
+def test_a_large_table_is_what_a_small_one_is(random: Random, size: int) -> None:
     """Entries are added, replaced and taken out in any order, and looked up in between."""
-    table, plain = FlowTable(), {}
+    table = FlowTable()
+    plain: dict[int, FlowEntry] = {}
     for _ in range(size):
         number = random.randrange(size)
         if random.random() < 0.3 and number in plain:

@@ -6,6 +6,7 @@ That both count the same is for tests/ovs; these are the rules in words.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -269,6 +270,6 @@ class TestSearches:
             ({"overruns": -1}, "overruns = -1 .*0 up"),
         ],
     )
-    def test_impossible_options_are_named(self, wrong: dict, sentence: str) -> None:
+    def test_impossible_options_are_named(self, wrong: dict[str, Any], sentence: str) -> None:
         with pytest.raises(PenstockError, match=sentence):
             SwitchOptions(**wrong)

@@ -9,13 +9,13 @@ from penstock.packet import ping_request
 FRAME = Frame(ping_request(eth_src=1, eth_dst=2, ip_src=3, ip_dst=4).to_bytes(), "h1#1")
 
 
-def test_a_packet_that_nobody_changed_is_the_frame_it_came_in_as():
+def test_a_packet_that_nobody_changed_is_the_frame_it_came_in_as() -> None:
     packet = Packet.of(FRAME, 1)
     assert packet.frame() is FRAME
     assert packet.copy().frame() is FRAME
 
 
-def test_a_changed_packet_is_another_frame_and_then_the_same_one_again():
+def test_a_changed_packet_is_another_frame_and_then_the_same_one_again() -> None:
     packet = Packet.of(FRAME, 1)
     packet.set("eth_dst", 7)
     changed = packet.frame()
@@ -24,7 +24,7 @@ def test_a_changed_packet_is_another_frame_and_then_the_same_one_again():
     assert FRAME.data[:6] == (2).to_bytes(6)
 
 
-def test_a_copy_changes_apart_from_the_packet():
+def test_a_copy_changes_apart_from_the_packet() -> None:
     packet = Packet.of(FRAME, 1)
     copy = packet.copy()
     copy.set("eth_src", 9)

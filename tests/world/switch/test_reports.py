@@ -43,6 +43,7 @@ class Driven:
         self.state = step.state
         sent: dict[str, list[OpenFlowMessage]] = {}
         for send in step.sends:
+            assert isinstance(send.message, OpenFlowMessage)
             sent.setdefault(str(send.port), []).append(send.message)
         return sent
 
@@ -69,7 +70,9 @@ class TestLongAnswers:
         flows = [flow for reply in replies if isinstance(reply.body, Flows) for flow in reply.body.flows]
         assert [flow.match for flow in flows] == matches
         lengths = [len(encode(reply, version)) for reply in replies]
-        size = (lengths[0] - len(encode(StatsReply(Flows(())), version))) // len(replies[0].body.flows)
+        first = replies[0].body
+        assert isinstance(first, Flows)
+        size = (lengths[0] - len(encode(StatsReply(Flows(())), version))) // len(first.flows)
         assert all(length + size > LONGEST for length in lengths[:-1])
 
     def test_groups_are_told_in_as_few_messages_as_they_fit(self) -> None:

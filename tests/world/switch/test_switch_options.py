@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from penstock._world.signals import FABRIC, Carrier, Power
 from penstock._world.switch import PortSpec, Switch, SwitchOptions
 from penstock._world.switch.budgets import COPIES
 from penstock.errors import PenstockError
-from penstock.openflow.actions import ApplyActions, Group, Output, PushMpls, PushVlan, SetTransportSrc
+from penstock.openflow.actions import Action, ApplyActions, Group, Output, PushMpls, PushVlan, SetTransportSrc
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
     NO_BUFFER,
@@ -81,12 +82,12 @@ class Driver:
         return [str(entry) for table in self.state.tables.values() for entry in table]
 
 
-def add(priority: int, out: int, **more: object) -> FlowMod:
+def add(priority: int, out: int, **more: Any) -> FlowMod:
     match = more.pop("match", Match.of(in_port=1))
     return FlowMod(FlowCommand.ADD, match, (ApplyActions((Output(out),)),), priority=priority, **more)
 
 
-def messages(sends: tuple[Send, ...]) -> list[object]:
+def messages(sends: tuple[Send, ...]) -> list[Any]:
     return [send.message for send in sends]
 
 
@@ -300,7 +301,7 @@ class TestBadInput:
             ({"reorder": "always"}, 'must be "none" or "between-barriers"'),
         ],
     )
-    def test_impossible_options_are_named(self, wrong: dict, sentence: str) -> None:
+    def test_impossible_options_are_named(self, wrong: dict[str, Any], sentence: str) -> None:
         with pytest.raises(PenstockError, match=sentence):
             SwitchOptions(**wrong)
 
@@ -374,7 +375,12 @@ class TestHostileOrders:
 
     def test_a_packet_too_short_for_a_frame_is_not_sent(self) -> None:
         s1 = Driver()
-        for actions in [(PushMpls(0x8847), Output(1)), (PushVlan(0x8100), Output(1)), (Output(1),)]:
+        orders: list[tuple[Action, ...]] = [
+            (PushMpls(0x8847), Output(1)),
+            (PushVlan(0x8100), Output(1)),
+            (Output(1),),
+        ]
+        for actions in orders:
             assert [type(m) for m in messages(s1.tell(PacketOut(NO_BUFFER, 2, actions, b"x" * 13)))] == []
 
     def test_a_buffered_packet_that_would_go_round_in_circles_is_dropped(self) -> None:

@@ -22,19 +22,10 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from penstock._base.clean_text import visible
-from penstock._cli.stepper.breakpoints import breakpoint_of
-from penstock._cli.stepper.choices import kind_of
-from penstock._cli.stepper.looking import Looking
-from penstock._cli.stepper.model import MOST_ON, Run
-from penstock._cli.stepper.widgets.choosing import Choosing
-from penstock._cli.stepper.widgets.help import Help
-from penstock._cli.stepper.widgets.inside import Changes, Inside
-from penstock._cli.stepper.widgets.judging import Judging
-from penstock._cli.stepper.widgets.keys import Keys
-from penstock._cli.stepper.widgets.lines import LineList
-from penstock._cli.stepper.widgets.panes import Pane
-from penstock._cli.stepper.widgets.prompt import Prompt
-from penstock._cli.stepper.widgets.telling import Drawing, Story
+from penstock._base.files import TRACES
+from penstock._cli.stepper.keys import Help, Keys, Prompt
+from penstock._cli.stepper.model import MOST_ON, Looking, Run, breakpoint_of, kind_of
+from penstock._cli.stepper.panes import Changes, Choosing, Drawing, Inside, Judging, LineList, Pane, Story
 from penstock._world.signals import FABRIC
 from penstock.errors import PenstockError
 
@@ -98,7 +89,7 @@ class StepperApp(App[None]):
     .-narrow Pane.-current { display: block; height: 1fr; }
     """
 
-    def __init__(self, run: Run, *, seed: int = 1, folder: Path = Path("penstock-traces")) -> None:
+    def __init__(self, run: Run, *, seed: int = 1, folder: Path = TRACES) -> None:
         super().__init__()
         # Not `run`, which is what starts an App.
         self.steered = run

@@ -11,27 +11,170 @@ loaded up to there, and a remark says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from penstock._cli.stepper.breakpoints import Breakpoint, PropertyBreak
-from penstock._cli.stepper.choices import Choice, choices_of, in_order, is_misfortune
 from penstock._engine.building import build
-from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._properties.watch import Watch
+from penstock._replay.player import TracePlayer, playable_in
 from penstock._report.picture import Happening, broken_note
+from penstock._report.states import IN_FLIGHT, Change, Describer, Lines, difference
 from penstock._scenario.scenario import Scenario
-from penstock._story.story import last_line, sentences
+from penstock._story.story import headline, last_line, sentences
 from penstock._trace.consent import Consent, consent_to, runnable
-from penstock._trace.trace import Line, Verdict, read_trace, write_trace
+from penstock._trace.trace import FuzzTrace, SearchTrace, Verdict, read_trace, trace_file, write_trace
+from penstock._world.channels import CHANNEL_FAULTS
+from penstock._world.component import Component, Endpoint
 from penstock._world.frame import retell_packets
-from penstock._world.network import ComponentRaised, GlobalState
-from penstock._world.transition import Record, Transition
+from penstock._world.hosts import Host
+from penstock._world.network import ComponentRaised, GlobalState, Network
+from penstock._world.signals import FABRIC
+from penstock._world.switch import Switch
+from penstock._world.transition import ACT, DELIVER, InFlight, Record, Transition
 from penstock._world.world import World, states_of
 from penstock.errors import PenstockError
+
+# What can happen next, in words, and by whose hand.
+
+
+KINDS: Final = ("host", "switch", "fabric", "controller")
+"""The kinds of components, in the order in which people are shown them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A transition that can be taken: whose step it is, and what it is in words."""
+
+    transition: Transition
+    node: str
+    words: str
+
+    def fits(self, words: Sequence[str]) -> bool:
+        """Tell whether all these words, in small letters, are in what is shown or in the transition."""
+        text = f"{self.node} {self.words} {self.transition}".lower()
+        return all(word in text for word in words)
+
+
+def is_misfortune(transition: Transition) -> bool:
+    """Tell whether something only happens if somebody wants it to: a failure, a loss, a move."""
+    return transition.verb in CHANNEL_FAULTS or transition[:2] == (ACT, FABRIC)
+
+
+def kind_of(component: Component) -> str:
+    """Return what kind of component it is."""
+    if component.name == FABRIC:
+        return "fabric"
+    return (
+        "host" if isinstance(component, Host) else "switch" if isinstance(component, Switch) else "controller"
+    )
+
+
+def in_order(network: Network) -> list[str]:
+    """Return the components in the order in which people are shown them."""
+    kinds = [KINDS.index(kind_of(component)) for component in network.components]
+    return [name for _, name in sorted(zip(kinds, network.names, strict=True), key=lambda pair: pair[0])]
+
+
+def choices_of(world: World) -> list[Choice]:
+    """Return what can happen now, those of one component together."""
+    places = {name: place for place, name in enumerate(in_order(world.network))}
+    found = [_choice(world, transition) for transition in world.enabled()]
+    return sorted(found, key=lambda choice: places[choice.node])
+
+
+def _choice(world: World, transition: Transition) -> Choice:
+    record = _foreseen(world, transition)
+    # The list is by component and the packets have names, so neither need be said again.
+    words = retell_packets(headline(record).removesuffix("."), lambda found: found[1])
+    begins = (f"{record.node}: ", f"{record.node} ", f"Controller {record.node} ")
+    shown = next((words.removeprefix(begin) for begin in begins if words.startswith(begin)), words)
+    return Choice(transition, record.node, shown)
+
+
+def _foreseen(world: World, transition: Transition) -> Record:
+    """Return what is known of a step before it is taken."""
+    verb, node, what = transition
+    if verb == ACT:
+        return Record(transition, node)
+    channel = Endpoint(node, what)
+    head = world.queue(channel)[0]
+    if verb == DELIVER:
+        at = world.network.fabric.peer(world.state(FABRIC), channel)
+        return Record(transition, at.node if at is not None else node, at, head)
+    return Record(transition, FABRIC, lost=(InFlight(channel, head),))
+
+
+# Where a run that goes on by itself stops and lets a person look.
+
+
+ANY: Final = "broken"
+"""What a person types for: stop when anything is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyBreak:
+    """Stop when a property is broken, or any if none is named."""
+
+    name: str = ""
+
+    def reason(self, _record: Record, broken: Mapping[str, str]) -> str:
+        """Return why a step is one to stop at; an empty text if it is not."""
+        found = next((name for name in broken if self.name in ("", name)), "")
+        return f"{found} is broken" if found else ""
+
+    def __str__(self) -> str:
+        return f"{self.name or 'anything'} is broken"
+
+
+@dataclass(frozen=True, slots=True)
+class PacketBreak:
+    """Stop when a message that has a text in it, or a packet of that name, reaches a component, or any."""
+
+    text: str
+    node: str = ""
+
+    def reason(self, record: Record, _broken: Mapping[str, str]) -> str:
+        """Return why a step is one to stop at; an empty text if it is not."""
+        message = record.message
+        if message is None or self.node not in ("", record.node):
+            return ""
+        said = f"{getattr(message, 'tag', '')} {message}"
+        return f"{self.text} reached {record.node}" if self.text.lower() in said.lower() else ""
+
+    def __str__(self) -> str:
+        return f"{self.text} reaches {self.node or 'anybody'}"
+
+
+Breakpoint = PropertyBreak | PacketBreak
+
+
+def breakpoint_of(words: str, *, properties: Collection[str], components: Collection[str]) -> Breakpoint:
+    """Return the breakpoint that somebody typed: `broken`, a property, or `h1#1 at s2`."""
+    text = words.strip()
+    if text == ANY:
+        return PropertyBreak()
+    if text in properties:
+        return PropertyBreak(text)
+    what, found, node = text.rpartition(" at ")
+    if not found:
+        what, node = text, ""
+    if node and node not in components:
+        raise PenstockError(f"There is no {node[:40]!r} to stop at: the components are {_some(components)}.")
+    if not what.strip():
+        raise PenstockError(f"Nothing says where to stop: type {ANY}, a property, or as in h1#1 at s2.")
+    return PacketBreak(what.strip(), node.strip())
+
+
+def _some(names: Collection[str], most: int = 12) -> str:
+    shown = ", ".join(list(names)[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+# The run.
+
 
 MOST_ON: Final = 1_000
 """How many steps a run goes on by itself before it stops anyway."""
@@ -137,7 +280,10 @@ class Run:
         following = self.following()
         if following is not None and str(following) == text:
             return self.go_to(self.at + 1)
-        moment = self._taken(transition)
+        return self._add(self._taken(transition))
+
+    def _add(self, moment: Moment) -> Moment:
+        """Go on to a moment; what lay ahead is given up."""
         del self.moments[self.at + 1 :]
         self.moments.append(moment)
         self.at += 1
@@ -170,12 +316,15 @@ class Run:
     def _taken(self, transition: Transition | str) -> Moment:
         """Take a step; if it fails, nothing has happened."""
         try:
-            record = self.world.take(transition)
-            broken = self._watch.observe(record, states_of(self.world))
-            at_rest = self._watch.at_rest(states_of(self.world)) if self.world.is_at_rest() else {}
+            return self._moment(self.world.take(transition))
         except (ComponentRaised, PenstockError) as error:
             self._enter(self.now)
             raise error if isinstance(error, PenstockError) else PenstockError(f"{error}.") from error
+
+    def _moment(self, record: Record) -> Moment:
+        """Return the moment after a step that was taken just now."""
+        broken = self._watch.observe(record, states_of(self.world))
+        at_rest = self._watch.at_rest(states_of(self.world)) if self.world.is_at_rest() else {}
         already = {*self.broken, *broken}
         mishaps = {
             _MISHAPS[event.kind]: " ".join(map(str, event.detail[:2]))
@@ -248,18 +397,18 @@ class Run:
                 return Verdict(name, how)
         return None
 
-    def follow(self, lines: Sequence[Line]) -> None:
+    def follow(self, trace: SearchTrace) -> None:
         """Take the steps of a trace, as far as they go as they were written."""
-        for line in lines:
-            try:
-                record = self.take(line.transition).record
-            except PenstockError as error:
-                self.remarks.append(f"The trace goes another way from step {line.number} on: {error}")
+        player = TracePlayer(playable_in(trace, self.network, self.world.snapshot()))
+        for played in player.steps():
+            another_way = f"The trace goes another way from step {played.line.number} on:"
+            if played.failure or played.record is None:
+                self.remarks.append(f"{another_way} {played.failure}.")
                 return
-            if record is not None and line.differs_from(record):
-                self.remarks.append(
-                    f"The trace goes another way from step {line.number} on: it is now {record}."
-                )
+            self.world.restore(player.world.snapshot())
+            self._add(self._moment(played.record))
+            if played.differs:
+                self.remarks.append(f"{another_way} it is now {played.record}.")
                 return
 
 
@@ -275,9 +424,68 @@ def run_of_trace(path: Path, consent: Consent | None = None) -> Run:
     """
     file = trace_file(path)
     trace = read_trace(file)
-    if is_fuzzed(trace) or "verify" in trace.details:
-        kind, use = ("fuzzing run", "openflow --interactive") if is_fuzzed(trace) else ("proof", "show")
+    if not isinstance(trace, SearchTrace):
+        is_run = isinstance(trace, FuzzTrace)
+        kind, use = ("fuzzing run", "openflow --interactive") if is_run else ("proof", "show")
         raise PenstockError(f"{path} is of a {kind}, where nobody can choose the steps: use penstock {use}.")
     run = Run(runnable(trace, file.parent, consent_to(file) if consent is None else consent))
-    run.follow(trace.lines)
+    run.follow(trace)
     return run
+
+
+# What is inside the components at a moment, and what the last step changed there.
+
+
+class Looking:
+    """Looks into the components of a run; what stays as it was is not described again."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._describers: dict[str, Describer] = {}
+
+    def state(self, name: str) -> object:
+        """Return the state of a component."""
+        return self._run.world.state(name)
+
+    def sections(self, name: str) -> dict[str, Lines]:
+        """Return what is inside a component now, by section, and what is on its way from and to it."""
+        found = self._sections(name, self._run.now.state)
+        way = tuple(self._in_flight(name, self._run.now.state))
+        return {**found, IN_FLIGHT: way} if way else found
+
+    def changes(self) -> list[Change]:
+        """Return what the last step changed."""
+        if not self._run.at:
+            return []
+        before, after = self._run.moments[self._run.at - 1].state, self._run.now.state
+        return [change for change in self._changes(before, after) if change.removed or change.added]
+
+    def _changes(self, before: GlobalState, after: GlobalState) -> Iterator[Change]:
+        places = self._run.network.places
+        for name in self._run.components:
+            place = places[name]
+            if before.states[place] is not after.states[place]:
+                was, now = self._sections(name, before), self._sections(name, after)
+                for section in {**was, **now}:
+                    yield Change(name, section, *difference(was.get(section, ()), now.get(section, ())))
+        for end, held, holds in zip(self._run.network.channels, before.queues, after.queues, strict=True):
+            if held is not holds:
+                gone, new = difference(tuple(map(str, held)), tuple(map(str, holds)))
+                where = f"to {end.port}" if isinstance(end.port, str) else f"out of port {end.port}"
+                yield Change(end.node, f"{IN_FLIGHT} {where}", gone, new)
+
+    def _sections(self, name: str, state: GlobalState) -> dict[str, Lines]:
+        describer = self._describers.setdefault(name, Describer())
+        return describer.sections(state.states[self._run.network.places[name]])
+
+    def _in_flight(self, name: str, state: GlobalState) -> Iterator[str]:
+        """Yield the messages between a component and others."""
+        network = self._run.network
+        fabric: Any = state.states[network.places[FABRIC]]
+        for end, queue in zip(network.channels, state.queues, strict=True):
+            peer: Endpoint | None = network.fabric.peer(fabric, end) if queue else None
+            for message in queue:
+                if end.node == name:
+                    yield f"to {peer}: {message}"
+                elif peer is not None and peer.node == name:
+                    yield f"from {end}: {message}"

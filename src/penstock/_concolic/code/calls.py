@@ -153,6 +153,18 @@ _COUNTING: Final = frozenset(
 _HOLDERS: Final = (list, tuple, deque, dict, set, frozenset, GeneratorType, ModuleType, type)
 """Objects whose methods compare, hold or pass on."""
 
+_OF_HOLDERS: Final = frozenset(
+    {
+        *("__contains__", "__getitem__", "__setitem__", "__delitem__", "__iter__", "__next__", "__len__"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__iadd__", "__bool__"),
+        *("__or__", "__and__", "__sub__", "__xor__", "__ior__", "__iand__", "__isub__", "__ixor__"),
+        *("__ror__", "__rand__", "__rsub__", "__rxor__", "__reversed__", "__copy__", "__dir__"),
+        *("__init__", "__new__", "__setattr__", "__delattr__", "__getattribute__", "__instancecheck__"),
+        *("__subclasscheck__", "__subclasses__", "__call__", "__init_subclass__", "__subclasshook__"),
+    }
+)
+"""Their special methods that do so; others, such as `__mul__`, read a number or write a text."""
+
 _CALLABLE_IN_C: Final = (
     *(BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType),
     *(functools.partial, type),
@@ -184,10 +196,14 @@ def _note_error(error: Exception) -> None:
     """Note that the text of an error depends on the inputs, should the program look at it."""
     if isinstance(error, Undecodable):
         return
-    if isinstance(error, UnicodeError | OSError):
+    if isinstance(error, UnicodeError | OSError | SyntaxError):
         # These keep what they say in C.
         lose(type(error).__name__)
         return
+    if isinstance(error, AttributeError | NameError | ImportError) and error.name is not None:
+        with suppress(Exception):
+            # A class of the program's own may have something else there.
+            error.name = unknown.unknown(str(error.name))
     error.args = tuple(unknown.unknown(_in_plain_words(each)) for each in error.args)
 
 
@@ -408,7 +424,7 @@ def _c_function(function: Any) -> Any:
             for base in type(holder).__mro__:
                 if (base, name) in _EAGER_METHODS or (base, name) in _METHODS:
                     return functools.partial(_method, (base, name), function)
-        if isinstance(holder, _HOLDERS):
+        if isinstance(holder, _HOLDERS) and (name in _OF_HOLDERS or not name.startswith("__")):
             return functools.partial(_passed, function) if name == "sort" else _harmless(function, name)
         if name in _OF_OBJECT and not isinstance(holder, _VALUES) and _holds_only(function):
             return function
@@ -518,7 +534,7 @@ def _sunk(function: Any, /, *arguments: Any, **named: Any) -> Any:
         sinks.settle(function, arguments, named)
         if sinks.is_read_back(function, named):
             lose(function.__qualname__)
-    depends = depends or unknown.is_tainted(holder) or sinks.makes_packet(function) or sinks.tells(function)
+    depends = depends or unknown.is_tainted(holder) or sinks.writes_packet(function) or sinks.tells(function)
     sent = [each for each in arguments if unknown.is_tainted(each)] if sinks.sends(function) else []
     if sinks.sends(function):
         unknown.cleaned(arguments)

@@ -115,15 +115,22 @@ def exactly(operation: Callable[..., T], *arguments: Any) -> T:
         return operation(*arguments)
 
 
-def _is_own(holder: object, name: str) -> bool:
-    """Tell whether a container is of a class of the program's, which does this itself."""
+def _is_own(holder: object, name: str, *given: object) -> bool:
+    """Tell whether a container is of a class of the program's, which does this itself.
+
+    What is given to one of a library that does so itself is lost.
+    """
     method = getattr(type(holder), name, None)
-    return isinstance(method, FunctionType) and MARK in method.__globals__
+    if not isinstance(method, FunctionType):
+        return False
+    if MARK not in method.__globals__ and method.__module__ != "collections" and any(map(bears, given)):
+        lose(f"{type(holder).__name__}.{name}")
+    return MARK in method.__globals__
 
 
 def is_in(holder: Any, key: Any) -> bool:
     """Tell whether a container has a key."""
-    if _is_own(holder, "__contains__"):
+    if _is_own(holder, "__contains__", key):
         return key in holder
     found = resolved(holder, key)
     return exactly(lambda: found in holder)
@@ -134,11 +141,11 @@ def is_in(holder: Any, key: Any) -> bool:
 
 def fetch(holder: Any, key: Any) -> Any:
     """Return what a dictionary has for a key; a `defaultdict` may get it now."""
-    if _is_own(holder, "__getitem__"):
+    if _is_own(holder, "__getitem__", key):
         return holder[key]
     found = resolved(holder, key)
     if not exactly(lambda: found in holder):
-        if _is_own(holder, "__missing__"):
+        if _is_own(holder, "__missing__", key):
             return holder.__missing__(key)
         if isinstance(holder, defaultdict) and holder.default_factory is not None:
             store(holder, found, holder.default_factory())
@@ -147,7 +154,7 @@ def fetch(holder: Any, key: Any) -> Any:
 
 def store(holder: Any, key: Any, value: Any) -> None:
     """Put a value into a dictionary."""
-    if _is_own(holder, "__setitem__"):
+    if _is_own(holder, "__setitem__", key, value):
         holder[key] = value
         return
     found = resolved(holder, key)
@@ -157,7 +164,7 @@ def store(holder: Any, key: Any, value: Any) -> None:
 
 def remove(holder: Any, key: Any) -> None:
     """Take a key out of a dictionary."""
-    if _is_own(holder, "__delitem__"):
+    if _is_own(holder, "__delitem__", key):
         del holder[key]
     else:
         exactly(operator.delitem, holder, resolved(holder, key))

@@ -77,8 +77,12 @@ ADDRESS_KINDS: Final = frozenset(
 )
 """Attributes that tell what kind of address an object of `ipaddress` is."""
 
-ADDRESS_ATTRIBUTES: Final = frozenset({"packed", "words", "exploded", "compressed"}) | ADDRESS_KINDS
-"""Attributes of address objects that their libraries work out by means that cannot be followed."""
+ADDRESS_ATTRIBUTES: Final = ADDRESS_KINDS | {
+    *("packed", "words", "exploded", "compressed", "bin", "bits", "value", "reverse_dns", "reverse_pointer"),
+    *("oui", "iab", "ei", "info", "ipv4_mapped", "sixtofour", "teredo", "scope_id", "max_prefixlen"),
+    *("first", "last", "size", "ip", "cidr", "network", "broadcast", "netmask", "hostmask", "version"),
+}
+"""Attributes of address objects that their libraries work out when they are asked for."""
 
 _CALLS_LEFT_ALONE: Final = frozenset({"super", "locals", "globals", "vars", "dir"})
 _RUN_TEXT: Final = frozenset({"eval", "exec"})

@@ -36,9 +36,7 @@ def indexed(subject: Any) -> Any:
         return _Dictionary(subject)
     if isinstance(subject, _SEQUENCES):
         return _Sequence(subject)
-    if is_symbolic(subject) or isinstance(subject, type):
-        return subject
-    return _Stranger(subject)
+    return subject if is_symbolic(subject) else _Stranger(subject)
 
 
 def written_to(subject: Any) -> Any:
@@ -87,6 +85,12 @@ class _Stranger:
         from penstock._concolic.code.calls import called
 
         operation = getattr(operator, name.strip("_"))
+        if isinstance(self._subject, type) and not hasattr(type(self._subject), name):
+            # Such as `list[int]`: what is in the brackets is kept in C.
+            name = "__class_getitem__"
+            method = getattr(vars(self._subject).get(name), "__func__", None)
+            if isinstance(method, FunctionType):
+                return functools.partial(operation, self._subject)
         method = getattr(type(self._subject), name, None)
         if not isinstance(method, FunctionType):
             return lambda *arguments: operation(self._subject, *map(_lost, arguments))

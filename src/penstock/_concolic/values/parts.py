@@ -103,6 +103,7 @@ def _attributes(value: object) -> tuple[str, ...]:
 _MOST_LOOKED_AT: Final = 1000
 """How many objects are looked at to find out whether one has something of the inputs in it."""
 
+_CONTAINERS: Final = frozenset({dict, tuple, list, set, frozenset, deque})
 _OPAQUE: Final = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 
 
@@ -132,7 +133,10 @@ def any_held(value: object, kinds: tuple[type, ...]) -> bool:
             ahead += (part for item in dict.items(here) for part in item)
         elif isinstance(here, (tuple, list, set, frozenset, deque)):
             ahead += here
-        elif not type(here).__module__.startswith(("penstock.", "os_ken.", "ryu.", "logging", "threading")):
+        if type(here) in _CONTAINERS:
+            continue
+        # A container of a class of its own may have attributes besides.
+        if not type(here).__module__.startswith(("penstock.", "os_ken.", "ryu.", "logging", "threading")):
             ahead += (getattr(here, name) for name in _attributes(here) if not _is_worked_out(here, name))
         ahead += (getattr(here, name) for name in _parts(here))
     return False

@@ -76,8 +76,9 @@ def reads(value: object) -> bool:
 
 @cache
 def _reads(kind: Any) -> bool:
-    if issubclass(kind, _NO_VALUES):
+    if issubclass(kind, _NO_VALUES) and not (issubclass(kind, type) and kind is not type):
         return False
+    # A class of classes may have operators, as that of ctypes has `c_char * 3`.
     return any(_is_reading(getattr(kind, name, None)) for name in _OPERATORS)
 
 

@@ -436,7 +436,12 @@ class SymStr(str, Unchanging):
         most = ONE_BYTE.get(codecs.lookup(encoding).name)
         if most is None:
             raise Unfollowed
-        return octets(self.plain.encode("latin-1"), codes(self.pieces, most))
+        try:
+            return octets(self.plain.encode("latin-1"), codes(self.pieces, most))
+        except UnicodeEncodeError:
+            # The error that is to come has the whole text in it.
+            lose("UnicodeEncodeError")
+            return self.plain.encode(encoding)
 
     def __int__(self) -> int:
         lose("int")

@@ -66,7 +66,7 @@ from penstock._controllers.osken.program import (
     Start,
 )
 from penstock._controllers.osken.sessions import held_xids
-from penstock._controllers.probing import Given, Perform, Reaction, unheard
+from penstock._controllers.probing import Before, Given, HandOver, Perform, Reaction, unheard
 from penstock._controllers.snapshot import Snapshot
 from penstock._controllers.surface import MoreState, Surface
 from penstock._verdict.reservation import Reservation
@@ -538,6 +538,15 @@ class OsKenController:
         """Return the source texts of the program."""
         return sources(self.modules())
 
+    @property
+    def acts_outside(self) -> bool:
+        """Whether the program was seen to use files, sockets or processes."""
+        return bool(self._program.noticed)
+
+    def namespaces(self) -> list[Mapping[str, Any]]:
+        """Return the variables of the program's modules and apps, as they are now."""
+        return [vars(each) for each in (*self.modules(), *self._program.apps())]
+
     def modules(self) -> list[ModuleType]:
         """Return the modules that the program is made of."""
         return self._program.modules()
@@ -576,25 +585,63 @@ class OsKenController:
         sends, malformed = self._sends(doings)
         return Reaction(tuple(sends), (*self._events(doings), *malformed))
 
-    def rehearse(self, state: OsKenState) -> Perform:
+    def rehearse(self, state: OsKenState, *, steady: bool = False) -> Perform:
         """Bring the program into a state, and return what has things happen to it one after the other."""
         program = self._program
         assert state.history is not None
         program.enter(state.snapshot, state.history)
         program.forget()
+        earlier = Before()
 
         def perform(given: Given, question: Question | None, inputs: Inputs) -> None:
             what, decided = cast("tuple[Input, tuple[int, ...]]", given.what)
+            if isinstance(what, Arrive) and what.switch not in program.sessions:
+                return
             before = given.before.snapshot
             change = None if question is None else partial(question.follow_osken, inputs)
+            seed = state.snapshot.digest if steady else _seed(before, what)
+            circumstances = Circumstances(seed, held_xids(before), decided, earlier.digest)
+            earlier.add(what)
             with suppress(*_ENDINGS):
-                circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
                 program.perform(what, circumstances, change)
             program.rebase()
             # Where it crashed does not count as something that it keeps.
             program.hub.crashes = []
 
         return perform
+
+    def arrival(self, state: OsKenState, switch: str, message: OpenFlowMessage) -> Given:
+        """Return it as something that happens that a switch's message comes in a state."""
+        return Given(state, (Arrive(switch, encode(message, self.version)), ()), switch, message)
+
+    def try_out(self, state: OsKenState) -> HandOver:
+        """Bring the program into a state, and return what hands it messages there, one after the other."""
+        program = self._program
+        assert state.history is not None
+        program.enter(state.snapshot, state.history)
+        program.forget()
+        steady = Circumstances(state.snapshot.digest, held_xids(state.snapshot))
+        before = Before()
+
+        def hand_over(switch: str, message: OpenFlowMessage) -> Reaction:
+            if switch not in program.sessions:
+                return Reaction((), ())
+            what = Arrive(switch, encode(message, self.version))
+            circumstances = steady._replace(after=before.digest)
+            before.add(what)
+            try:
+                doings = program.perform(what, circumstances)
+            except _ENDINGS as error:
+                return Reaction((), (self._ending(error),))
+            finally:
+                program.rebase()
+            sends, malformed = self._sends(doings)
+            stuck = [Event("hung", (self.name, doings.stuck))] if doings.stuck else []
+            events = (*self._events(doings), *malformed, *stuck)
+            program.hub.crashes = []
+            return Reaction(tuple(sends), events)
+
+        return hand_over
 
     def _sends(self, doings: Doings) -> tuple[list[Send], list[Event]]:
         sends: list[Send] = []

@@ -32,6 +32,7 @@ import time
 import uuid
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import is_
 from threading import get_ident
 from types import ModuleType
 from typing import Any, Final, TextIO
@@ -107,8 +108,11 @@ class Surroundings:
         """Note that the program reached outside of its memory."""
         self.noticed.setdefault(what, where)
 
-    def _notice_replaced(self, swapped: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
+    def _notice_replaced(self, swapped: Changes) -> None:
         """Note that the program has put something of its own in a library, in place of what it is given."""
+        homes, names, values = _FLAT[swapped is _OURS]
+        if all(map(is_, map(dict.get, homes, names), values)):
+            return
         for variables, ours in swapped:
             for name, value in ours.items():
                 if variables.get(name) is not value:
@@ -608,6 +612,15 @@ Changes = tuple[tuple[dict[str, Any], dict[str, Any]], ...]
 
 _OURS_AT_LOAD: Final = _by_variables((where, name, ours) for where, name, ours, _ in _SWAPS_AT_LOAD)
 _OURS: Final = _by_variables((where, name, ours) for where, name, ours, _ in _SWAPS)
+_FLAT: Final = tuple(
+    (
+        [variables for variables, ours in changes for _ in ours],
+        [name for _, ours in changes for name in ours],
+        [value for _, ours in changes for value in ours.values()],
+    )
+    for changes in (_OURS_AT_LOAD, _OURS)
+)
+"""The variables, the names and the values of both, one for each change, to look at all of them in one go."""
 _ORIGINALS: Final = _by_variables((where, name, original) for where, name, _, original in _SWAPS)
 
 

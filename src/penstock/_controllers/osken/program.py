@@ -102,6 +102,8 @@ class Circumstances(NamedTuple):
     held: frozenset[int]
     decided: tuple[int, ...] = ()
     """How the dice fall first."""
+    after: bytes = b""
+    """A digest of what was handed over before in the same memory: it is another call after that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,6 +272,10 @@ class Program:
     def modules(self) -> list[ModuleType]:
         """Return the modules that the program is made of."""
         return self._loaded.all_modules()
+
+    def apps(self) -> list[Any]:
+        """Return the apps that the program is made of."""
+        return list(self._manager.applications.values())
 
     @contextmanager
     def _at_load(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.guide import Guide, Pick
 from penstock._properties.base import Property
-from penstock._scenario.search_options import Strategy
+from penstock._scenario.options import Strategy
 
 __all__ = ["Narrowing", "Onward", "Ordering", "Strategy"]
 

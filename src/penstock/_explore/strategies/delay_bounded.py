@@ -10,9 +10,9 @@ most bugs need very few.  With no bound on delays every state is visited in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from penstock._base.typed import From
+from penstock._base.typed import Count
 from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.base import Onward, Ordering
 from penstock._explore.strategies.by_cost import by_cost
@@ -27,7 +27,7 @@ class DelayBounded(Ordering):
 
     name: ClassVar[str] = "delay-bounded"
 
-    delays: Annotated[int, From(0)] | None = None
+    delays: Count | None = None
 
     @property
     def remark(self) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from penstock._base.tables import Table
-from penstock._base.typed import From
+from penstock._base.typed import Count, Positive
 from penstock._explore.strategies.base import Strategy
 from penstock._world.hosts import Host, HostMaker
 from penstock._world.network import Network
@@ -25,8 +25,8 @@ class PacketSequences(Strategy):
 
     name: ClassVar[str] = "pkt-seq"
 
-    count: Annotated[int, From(0)] = 2
-    burst: Annotated[int, From(1)] | None = 1
+    count: Count = 2
+    burst: Positive | None = 1
 
     @property
     def remark(self) -> str:

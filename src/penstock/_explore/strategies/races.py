@@ -21,9 +21,9 @@ search starts over in the scenario's own order, which is faster at visiting ever
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final
+from typing import ClassVar, Final
 
-from penstock._base.typed import From
+from penstock._base.typed import Positive
 from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.base import Onward, Ordering
 from penstock._explore.strategies.by_cost import by_cost, spent
@@ -58,7 +58,7 @@ class Races(Ordering):
 
     name: ClassVar[str] = "races"
 
-    transitions: Annotated[int, From(1)] | None = 20_000
+    transitions: Positive | None = 20_000
 
     def explore(self, search: Search, guide: Guide, onward: Onward) -> Outcome:
         """Visit states by the price of the runs that lead to them; after a while, onward."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from penstock._base.typed import From
+from penstock._base.typed import Flag, Positive
 from penstock._explore.random_walk import random_walk
 from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.base import Onward, Ordering
@@ -19,9 +19,12 @@ class RandomWalks(Ordering):
     name: ClassVar[str] = "random-walk"
     remembers: ClassVar[bool] = False
 
-    seed: int = 1
-    walks: Annotated[int, From(1)] | None = 100
-    longest: Annotated[int, From(1)] = 1000
+    seed: Annotated[int, Flag("--seed", "walk step")] = 1
+    """What decides every choice."""
+    walks: Annotated[Positive | None, Flag("--walks", "walk")] = 100
+    """How many walks."""
+    longest: Annotated[Positive, Flag("--longest", "walk")] = 1000
+    """Steps per walk."""
 
     @property
     def remark(self) -> str:

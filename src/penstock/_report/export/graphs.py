@@ -21,15 +21,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, TextIO
 
 from penstock._base.clean_text import visible
 from penstock._explain.past import packet_names
-from penstock._report.export.violations import Source, Violated
+from penstock._report.export.violations import Source, Violated, source_of, violations_of
 from penstock._report.layout import Drawing, controllers_in, drawing_in, in_turn
 from penstock._rootcause.journeys import find_packet, journey, name_of
 from penstock._trace.retelling import stories_of
-from penstock._trace.trace import Line, Trace
+from penstock._trace.trace import InputLine, Line, Trace
 from penstock._world.signals import FABRIC
 from penstock._world.transition import DELIVER
 from penstock.errors import PenstockError
@@ -176,8 +177,8 @@ def happenings_of(trace: Trace, violated: Violated | None) -> list[Happening]:
         text = story[0]
         found.append((line.number, Happening(line.number, line.node, text, sender, len(line.lost), cause)))
     first = lines[0].number if lines else 0
-    for given in kept.inputs:
-        if given.number >= first:
+    for given in kept.items:
+        if isinstance(given, InputLine) and given.number >= first:
             found.append((given.number, Happening(given.number, "fuzzer", f"Input: {given.text}")))
     return [happening for _, happening in sorted(found, key=lambda pair: pair[0])]
 
@@ -304,3 +305,26 @@ _BLANK: Final = "#32;"
 
 def _number(found: re.Match[str]) -> str:
     return f"#{ord(found[0])};"
+
+
+# By what they show, and by language.
+
+
+def write_picture(path: Path, file: TextIO, language: str, what: str) -> str:
+    """Write a picture, of the `network` or of the `run`, in a language: `dot` or `mermaid`."""
+    source = source_of(path)
+    broken = violations_of(source.trace)
+    violated = broken[0] if broken else None
+    verdict = f"{violated.property}: {violated.message}" if violated is not None else "no violation"
+    if what == "network":
+        nodes, edges = network_of(source, violated)
+        lines = (dot_network if language == "dot" else mermaid_network)(nodes, edges, verdict)
+    else:
+        happenings = happenings_of(source.trace, violated)
+        lines = (dot_run if language == "dot" else mermaid_run)(happenings, verdict)
+    for text in lines:
+        file.write(text + "\n")
+    steps = len(source.trace.lines)
+    if what == "run" and violated is None and steps > MOST_STEPS:
+        return f"Only the last {MOST_STEPS} of {steps:,} steps are drawn."
+    return ""

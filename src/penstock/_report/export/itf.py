@@ -15,17 +15,16 @@ are never names of fields.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 from penstock._base.version import VERSION
-from penstock._minimize.recording import is_fuzzed
 from penstock._report.export.violations import source_of
 from penstock._report.states import IN_FLIGHT
 from penstock._report.unfolding import Unfolded, unfold
 from penstock._trace.consent import Consent
-from penstock._trace.trace import Line, Trace
+from penstock._trace.trace import FuzzTrace, Line, ProofTrace, Trace
 from penstock._verify.abstract_host import AbstractHost
 from penstock._verify.abstract_switch import AbstractSwitch
 from penstock._world.fabric import Fabric
@@ -66,12 +65,13 @@ def write_itf(path: Path, file: TextIO, consent: Consent | None = None) -> str:
         "varTypes": dict(TYPES),
     }
     file.write(f'{{"#meta": {json.dumps(meta)},\n"vars": {json.dumps(list(TYPES))},\n')
-    loop = _loop(trace)
+    loop = trace.loop if isinstance(trace, ProofTrace) else 0
     if loop and len(lines) == len(trace.lines):
         # The state after the last step is the one before the loop, so what follows is the loop's first.
         file.write(f'"loop": {len(lines) - loop + 1},\n')
     file.write('"states": [')
-    for index, state in enumerate(_states(lines, unfolded, unfolded.network, timed=is_fuzzed(trace))):
+    states = _states(lines, unfolded, unfolded.network, timed=isinstance(trace, FuzzTrace))
+    for index, state in enumerate(states):
         file.write(f'{"," if index else ""}\n{{"#meta": {{"index": {index}}}, {state}}}')
     file.write("\n]}\n")
     return " ".join((*unfolded.remarks, *unfolded.left_out))
@@ -79,12 +79,6 @@ def write_itf(path: Path, file: TextIO, consent: Consent | None = None) -> str:
 
 def _verdict(trace: Trace) -> str:
     return "" if trace.verdict is None else f": {trace.verdict.property} is broken: {trace.verdict.message}"
-
-
-def _loop(trace: Trace) -> int:
-    """Return how many steps at the end repeat; whoever wrote the trace was asked before."""
-    given = trace.details.get("verify")
-    return int(given["loop"]) if isinstance(given, Mapping) else 0
 
 
 def _states(lines: Iterable[Line], unfolded: Unfolded, network: Network, *, timed: bool) -> Iterator[str]:
@@ -148,7 +142,7 @@ class _Picture:
             for variable, pairs in self._written.items()
         )
 
-    def _write(self, variable: str, component: str, value: list[Any]) -> None:
+    def _write(self, variable: str, component: str, value: Sequence[object]) -> None:
         shown = value if variable == "channels" else {"#map": value}
         self._written[variable][component] = json.dumps([component, shown])
 

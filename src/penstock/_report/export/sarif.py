@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Final, NamedTuple, TextIO, assert_never
 from urllib.parse import quote
 
 from penstock._base.clean_text import visible
@@ -31,9 +31,8 @@ from penstock._base.version import VERSION
 from penstock._controllers.origins import places_of
 from penstock._engine.conclusion import UNKNOWN, Conclusion
 from penstock._report.export.violations import Source, Violated, from_here, violations_of
-from penstock._report.run_story import AnyLine
 from penstock._trace.retelling import stories_of
-from penstock._trace.trace import InputLine, Line, LogLine, digest_of
+from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, digest_of
 from penstock._verdict.verdict import Result as ResultWord
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -79,7 +78,11 @@ def write_sarif(sources: Sequence[Source], file: TextIO, held: Held = Held()) ->
         "semanticVersion": VERSION,
         "rules": [_rule(name) for name in rules],
     }
-    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run: dict[str, object] = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
     if held.conclusion is not None:
         run["invocations"] = [_invocation(held.conclusion)]
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -88,7 +91,7 @@ def write_sarif(sources: Sequence[Source], file: TextIO, held: Held = Held()) ->
     return ""
 
 
-def _rule(name: str) -> dict[str, Any]:
+def _rule(name: str) -> dict[str, object]:
     return {
         "id": visible(name),
         "shortDescription": {"text": f"{visible(name)} must hold in every ordering of events."},
@@ -96,7 +99,7 @@ def _rule(name: str) -> dict[str, Any]:
     }
 
 
-def _invocation(conclusion: Conclusion) -> dict[str, Any]:
+def _invocation(conclusion: Conclusion) -> dict[str, object]:
     """Return how the command ended: it did its work, whatever it came to."""
     notes = conclusion.reasons if conclusion.result is not ResultWord.VIOLATED else ()
     return {
@@ -110,7 +113,7 @@ def _invocation(conclusion: Conclusion) -> dict[str, Any]:
     }
 
 
-def _not_broken(name: str, why: str, rule: int, held: Held) -> dict[str, Any]:
+def _not_broken(name: str, why: str, rule: int, held: Held) -> dict[str, object]:
     """Return the result of a property that was not broken."""
     known = held.conclusion
     if why or (known is not None and not known.judged):
@@ -130,7 +133,7 @@ def _not_broken(name: str, why: str, rule: int, held: Held) -> dict[str, Any]:
     }
 
 
-def _result(source: Source, violated: Violated, rule: int) -> dict[str, Any]:
+def _result(source: Source, violated: Violated, rule: int) -> dict[str, object]:
     trace = _Place(source.shown)
     what = "\0".join(
         (digest_of(source.trace.scenario), violated.property, violated.message.partition(":")[0])
@@ -152,18 +155,17 @@ def _result(source: Source, violated: Violated, rule: int) -> dict[str, Any]:
     }
 
 
-def _location(place: _Place) -> dict[str, Any]:
-    found: dict[str, Any] = {"artifactLocation": {"uri": quote(place.path, errors="replace")}}
+def _location(place: _Place) -> dict[str, object]:
+    found: dict[str, object] = {"artifactLocation": {"uri": quote(place.path, errors="replace")}}
     if place.line is not None:
         found["region"] = {"startLine": place.line}
     return {"physicalLocation": found}
 
 
-def _flow(violated: Violated, trace: str) -> Iterator[dict[str, Any]]:
+def _flow(violated: Violated, trace: str) -> Iterator[dict[str, object]]:
     """Yield the steps to a violation, and itself."""
     kept = violated.steps
-    steps: list[AnyLine] = [*kept.lines, *kept.inputs, *kept.logs]
-    steps.sort(key=lambda step: step.number)
+    steps = [line for line in kept.items if not isinstance(line, FindingLine)]
     told = {line.number: story for line, story in zip(kept.lines, stories_of(kept.lines), strict=True)}
     for order, step in enumerate(steps[-MOST_STEPS:], 1):
         match step:
@@ -174,7 +176,7 @@ def _flow(violated: Violated, trace: str) -> Iterator[dict[str, Any]]:
             case LogLine():
                 node, text = step.source, f"{step.source} logs: {step.text}"
             case _:
-                continue
+                assert_never(step)
         yield {
             "location": _step_location(trace, step.number, node, f"{step.number}. {text}"),
             "executionOrder": order,
@@ -184,7 +186,7 @@ def _flow(violated: Violated, trace: str) -> Iterator[dict[str, Any]]:
     yield {"location": _step_location(trace, violated.line, "", end), "importance": "essential"}
 
 
-def _step_location(trace: str, number: int, node: str, text: str) -> dict[str, Any]:
+def _step_location(trace: str, number: int, node: str, text: str) -> dict[str, object]:
     # The header is the first line of a trace, so the first step is on the second.
     found = {**_location(_Place(trace, number + 1)), "message": {"text": visible(text)}}
     if node:

@@ -17,11 +17,10 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, TextIO, assert_never
 
 from penstock._base.clean_text import on_one_line
 from penstock._report.export.violations import source_of
-from penstock._report.run_story import AnyLine
 from penstock._trace.retelling import stories_of
 from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace
 from penstock.errors import PenstockError
@@ -49,8 +48,7 @@ def write_shiviz(path: Path, file: TextIO) -> str:
 
 def events_of(trace: Trace) -> Iterator[tuple[str, Clock, str]]:
     """Yield the events of a trace, each with its host and its clock."""
-    lines: list[AnyLine] = [*trace.lines, *trace.inputs, *trace.logs, *trace.findings]
-    lines.sort(key=lambda line: line.number)
+    lines = trace.items
     stories = stories_of(trace.lines)
     clocks = _Clocks()
     for line in lines:
@@ -64,6 +62,8 @@ def events_of(trace: Trace) -> Iterator[tuple[str, Clock, str]]:
                 happened = (line.source, (), f"log: {line.text}")
             case FindingLine():
                 happened = (VERDICTS, clocks.latest, f"{line.invariant} {line.verdict}: {line.message}")
+            case _:
+                assert_never(line)
         node, causes, text = happened
         is_component = isinstance(line, Line | LogLine)
         yield *clocks.tick(line.number, node, causes, is_component), _one_line(f"{line.number}. {text}")

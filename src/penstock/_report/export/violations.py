@@ -7,6 +7,7 @@ Only violations that lasted count, as on the command line.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -14,14 +15,23 @@ from typing import Final
 from penstock._engine.conclusion import Conclusion, read_conclusion
 from penstock._engine.coverage import read_coverage
 from penstock._explain.of_trace import finding_cause
-from penstock._minimize.recording import is_fuzzed, trace_file
 from penstock._minimize.writing import FOLDER
 from penstock._report.gathering import SUMMARY, read_summary
 from penstock._report.run_story import Choice, tell_run
 from penstock._story.explanation import Explanation
 from penstock._story.story import ending
 from penstock._trace.causal_slice import what_led_to
-from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace, read_trace
+from penstock._trace.trace import (
+    AnyTrace,
+    FindingLine,
+    FuzzTrace,
+    InputLine,
+    Line,
+    LogLine,
+    Trace,
+    read_trace,
+    trace_file,
+)
 
 _MOST_LED_TO: Final = 100
 """Of how many violations it is told what led to them."""
@@ -42,8 +52,8 @@ class Violated:
 
     def _explanation(self) -> Explanation | None:
         """Return why an invariant of a fuzzing run is violated."""
-        finding = next(iter(self.steps.findings), None)
-        return None if finding is None else finding_cause(self.steps, finding)
+        findings = self.steps.findings if isinstance(self.steps, FuzzTrace) else ()
+        return finding_cause(self.steps, findings[0]) if findings else None
 
     def cause(self) -> tuple[str, ...]:
         """Return the cause, in sentences."""
@@ -74,7 +84,7 @@ class Source:
     """A trace and where it is."""
 
     file: Path
-    trace: Trace
+    trace: AnyTrace
 
     @property
     def name(self) -> str:
@@ -89,7 +99,7 @@ class Source:
     def conclusion(self) -> Conclusion | None:
         """Return what the run came to, as its header or the summary beside it says, if one does."""
         coverage, summary = read_coverage(self.trace.details), None
-        if is_fuzzed(self.trace) and self.file.parent.name != FOLDER:
+        if isinstance(self.trace, FuzzTrace) and self.file.parent.name != FOLDER:
             summary = read_summary(self.file.parent / SUMMARY, [])
         return read_conclusion(coverage, summary)
 
@@ -114,6 +124,11 @@ def violations_of(trace: Trace) -> list[Violated]:
     if trace.verdict is not None:
         last = trace.lines[-1].number if trace.lines else 0
         found.append(Violated(trace.verdict.property, trace.verdict.message, trace, last))
+    return [*found, *_lasting(trace)] if isinstance(trace, FuzzTrace) else found
+
+
+def _lasting(trace: FuzzTrace) -> Iterator[Violated]:
+    """Yield the violations of a fuzzing run that lasted, each once."""
     alike: dict[tuple[str, str], list[FindingLine]] = {}
     for finding in trace.findings:
         if finding.verdict == "violated" and finding.persistent:
@@ -123,11 +138,10 @@ def violations_of(trace: Trace) -> list[Violated]:
         again = max(len(more), often.get(what, 1) - 1)
         # What led to each is looked for in the whole trace, which a stranger's may have any number of.
         steps = leading_to(trace, first) if number < _MOST_LED_TO else _alone(trace, first)
-        found.append(Violated(first.invariant, first.message, steps, first.number, again))
-    return found
+        yield Violated(first.invariant, first.message, steps, first.number, again)
 
 
-def _alone(trace: Trace, finding: FindingLine) -> Trace:
+def _alone(trace: FuzzTrace, finding: FindingLine) -> FuzzTrace:
     """Return a trace with no more than a finding."""
     return replace(trace, lines=(), inputs=(), logs=(), findings=(finding,), verdict=None)
 
@@ -137,7 +151,7 @@ def _what(finding: FindingLine) -> tuple[str, str]:
     return finding.invariant, finding.message.partition(":")[0]
 
 
-def leading_to(trace: Trace, finding: FindingLine) -> Trace:
+def leading_to(trace: FuzzTrace, finding: FindingLine) -> FuzzTrace:
     """Return a trace with no more than what led to a finding, and the finding."""
     numbers = what_led_to(trace, finding)
 

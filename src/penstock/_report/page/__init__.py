@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from penstock._base.clean_text import json_text, visible
 
@@ -58,13 +58,13 @@ SCRIPTS: Final = (
 _SLOT: Final = re.compile(r"\{\{(\w+)\}\}")
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Mapping[str, object]) -> str:
     """Return the page that shows a report; one that is served may ask its server for what is new."""
     style = _part("style.css")
     script = "\n".join(_part(name) for name in SCRIPTS)
     filled = {
         "policy": _policy(script, style, served=bool(document.get("served"))),
-        "title": html.escape(visible(str(document["title"]))),
+        "title": escaped(str(document["title"])),
         "style": style,
         "script": script,
         "document": _as_data(document),
@@ -73,11 +73,31 @@ def render(document: Mapping[str, Any]) -> str:
     return _SLOT.sub(lambda slot: filled[slot.group(1)], _part("page.html"))
 
 
+def render_plain(title: str, body: str, sheet: str, *, every_s: int = 0) -> str:
+    """Return a page without scripts, in the colours of reports; `body` is markup with all texts escaped.
+
+    With `every_s` a browser loads it again after so many seconds, from wherever it has it.
+    """
+    style = _part("style.css") + _part(sheet)
+    again = f'<meta http-equiv="refresh" content="{every_s}">\n' if every_s else ""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy("", style, served=False)}">\n{again}'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def escaped(text: str) -> str:
+    """Return a text, whoever wrote it, as it can stand in a page."""
+    return html.escape(visible(text))
+
+
 def _part(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _as_data(document: Mapping[str, Any]) -> str:
+def _as_data(document: Mapping[str, object]) -> str:
     """Return JSON that cannot end the element that it stands in."""
     return json_text(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 

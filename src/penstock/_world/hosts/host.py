@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from penstock._base.suggesting import hint
-from penstock._base.typed import From, check_fields
+from penstock._base.typed import Count, check_fields
 from penstock._world.component import Event, Port, Send, Step
 from penstock._world.fabric import Mobility
 from penstock._world.frame import Frame
@@ -97,7 +97,7 @@ class Host:
     port: int = 0
     static_arp: bool = False
     """Whether it knows every host's MAC address from the start."""
-    arp_retries: Annotated[int, From(0)] = 0
+    arp_retries: Count = 0
     """How often it may ask again for an address."""
     mobility: Mobility | None = None
     """Where the fabric may move it: a table with `places`, `moves` and `carrier`."""

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from penstock._base.typed import From
+from penstock._base.typed import Count, Positive
 from penstock._world.component import Port, Step
 from penstock._world.hosts.host import Host, HostState, Turn
 from penstock.errors import PenstockError
@@ -66,9 +66,9 @@ class CuriousMemory(NamedTuple):
 class SymbolicHost(Host):
     """Sends `count` packets of its source's choosing, at most `burst` of them unanswered."""
 
-    count: Annotated[int, From(0)] = 2
+    count: Count = 2
     """How many packets it sends."""
-    burst: Annotated[int, From(1)] | None = 1
+    burst: Positive | None = 1
     """How many packets may go out before one comes back."""
     repeats: bool = True
     """Whether it may send again what it has sent before."""

@@ -13,15 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, NamedTuple
 
+from msgspec import Meta
+
 from penstock._base.frozen import FrozenMap
-from penstock._base.typed import From
+from penstock._base.typed import Count
 from penstock._world.component import Event
 from penstock._world.hosts.host import Host, Turn
 from penstock._world.hosts.traffic import Caller
 from penstock.addresses import ipv4_text
 from penstock.packet import TCP, Ethernet, IPv4, TcpFlags, tcp_segment
 
-PortNumber = Annotated[int, From(0, 65535)]
+PortNumber = Annotated[int, Meta(ge=0, le=65535)]
 
 CLIENT_START: Final = 1000
 SERVER_START: Final = 5000
@@ -58,9 +60,9 @@ class TcpClient(Caller):
     """The port that it connects to."""
     client_port: PortNumber = 40000
     """The port that it connects from."""
-    segments: Annotated[int, From(0)] = 1
+    segments: Count = 1
     """How many segments of data it sends."""
-    syn_retries: Annotated[int, From(0)] = 0
+    syn_retries: Count = 0
     """How often it may send an unanswered SYN again."""
 
     def start(self) -> ClientConnection:

@@ -9,9 +9,9 @@ arrive between request and reply.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from penstock._base.typed import From
+from penstock._base.typed import Count, Positive
 from penstock._world.hosts.host import Address, Host, Turn
 from penstock._world.hosts.neighbours import ASK
 from penstock.addresses import mac
@@ -55,9 +55,9 @@ class Caller(Host):
 class Sender(Caller):
     """A host that sends `count` packets to another, at most `burst` of them unanswered."""
 
-    count: Annotated[int, From(0)] = 1
+    count: Count = 1
     """How many packets it sends."""
-    burst: Annotated[int, From(1)] | None = None
+    burst: Positive | None = None
     """How many of them may be unanswered at a time; without it, all."""
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Final, Literal
 
+from msgspec import Meta
+
 from penstock._base.frozen import FrozenMap
-from penstock._base.typed import Checked, From
+from penstock._base.typed import Checked, Count
 from penstock._world.frame import Frame
 from penstock._world.switch.budgets import MOST_ENTRIES, MOST_GROUPS
 from penstock._world.switch.flow_table import FlowTable
@@ -46,25 +48,25 @@ class SwitchOptions(Checked):
 
     version: int = V13
     """The version of OpenFlow, as it is on the wire."""
-    tables: Annotated[int, From(1, MOST_TABLES)] = MOST_TABLES
+    tables: Annotated[int, Meta(ge=1, le=MOST_TABLES)] = MOST_TABLES
     """How many flow tables a switch has."""
-    table_size: Annotated[int, From(0)] = MOST_ENTRIES
+    table_size: Count = MOST_ENTRIES
     """How many entries each flow table holds."""
-    groups: Annotated[int, From(0)] = MOST_GROUPS
+    groups: Count = MOST_GROUPS
     """How many groups a switch holds."""
-    buffers: Annotated[int, From(0)] = 0
+    buffers: Count = 0
     """How many packets the switch keeps for the controller; Open vSwitch keeps none."""
     reorder: Literal["none", "between-barriers"] = "none"
     """Whether messages between two barriers may take effect in any order."""
     counters: bool = True
     """Count packets; off by default in a scenario, since every packet would make a new state of a search."""
-    expiries: Annotated[int, From(0)] = 0
+    expiries: Count = 0
     """How many entries with a timeout may vanish at a moment of the search's choosing."""
     meters: Literal["limit", "pass"] = "limit"
     """Whether meters limit, or let every packet pass as within its rate, which is a search's default."""
-    overruns: Annotated[int, From(0)] = 0
+    overruns: Count = 0
     """How many packets may exceed a meter's rate at a moment of the search's choosing."""
-    overlaps: Annotated[int, From(0)] = 0
+    overlaps: Count = 0
     """How often a switch may come to use another of several entries of one priority that a packet meets, at a
     moment of the search's choosing."""
     services: tuple[str, ...] = ()

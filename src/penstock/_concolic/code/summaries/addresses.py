@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from string import hexdigits
+from types import MethodType
 from typing import Any, Final, cast
 
 from penstock._concolic.code.rewrite import ADDRESS_KINDS
@@ -405,6 +406,11 @@ class _Opened:
     def __getattr__(self, name: str) -> Any:
         if name in ADDRESS_KINDS and isinstance(self._address, ipaddress.IPv4Address | ipaddress.IPv6Address):
             return _is_of_kind(self._address, name)
+        worked_out = getattr(type(self._address), name, None)
+        if isinstance(worked_out, property) and worked_out.fget is not None:
+            from penstock._concolic.code.calls import called
+
+            return called(MethodType(worked_out.fget, self._address))()
         return getattr(self._address, name)
 
 

@@ -193,7 +193,13 @@ def _attribute(value: Any, name: Any) -> Any:
         return asked(value, name)
     if asked is not None or looks_up not in _PLAIN_LOOKUPS or _has_own_lookup(value):
         lose("getattr")
-    return getattr(value, str(concrete(name)))
+    try:
+        return getattr(value, str(concrete(name)))
+    except AttributeError as error:
+        # It has the name, which depends on the inputs, in its text and beside it.
+        if type(error) is AttributeError:
+            error.name = name
+        raise
 
 
 _PLAIN_LOOKUPS: Final[tuple[Any, ...]] = (

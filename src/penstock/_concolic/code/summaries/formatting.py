@@ -13,13 +13,13 @@ from string import Formatter
 from types import FunctionType
 from typing import Any, Final, cast
 
-from penstock._concolic.code import lookups
+from penstock._concolic.code import library, lookups
 from penstock._concolic.code.summaries import PLAIN, UNFOLLOWED, Functions, Methods, Outcome, addresses
 from penstock._concolic.run import Run, lose
 from penstock._concolic.values import unknown
 from penstock._concolic.values.escapes import Symbolic, Unfollowed
 from penstock._concolic.values.integers import SymBool, SymInt, plain, term_of
-from penstock._concolic.values.parts import bears, concrete, is_symbolic
+from penstock._concolic.values.parts import bears, concrete, holds, is_symbolic
 from penstock._concolic.values.sym_bytes import SymBytes
 from penstock._concolic.values.sym_str_build import Piece, SymStr, decimal, format_value, join_texts, text
 from penstock._concolic.values.tables import Tabled, tabulated
@@ -138,7 +138,7 @@ def text_of(value: Any) -> str:
     ):
         return cast(str, unknown.unknown(str(value)))
     # A class of the program's own may well put its text together from what depends on the inputs.
-    return repr_of(value) if type(value) in _COLLECTIONS else str(value)
+    return repr_of(value) if type(value) in _COLLECTIONS else _by_method(str, "__str__", value)
 
 
 def repr_of(value: Any) -> str:
@@ -164,7 +164,14 @@ def repr_of(value: Any) -> str:
         return join_texts("", ["{", join_texts(", ", pairs), "}"])
     if isinstance(value, _COLLECTIONS) and any(map(_tells_by_itself, value)):
         lose("repr")
-    return repr(value)
+    return _by_method(repr, "__repr__", value)
+
+
+def _by_method(function: Callable[..., str], name: str, value: Any, *more: Any) -> str:
+    """Return the text of an object; what the method of a library writes of it is lost."""
+    if library.is_stranger(getattr(type(value), name)) and holds(value):
+        lose(f"{type(value).__name__}.{name}")
+    return function(value, *more)
 
 
 _COLLECTIONS: Final = (list, tuple, dict, set, frozenset, deque)
@@ -204,7 +211,7 @@ def formatted(value: Any, spec: str = "") -> str:
         return format(bool(value), concrete(spec))
     if not spec or (spec[-1:] == "s" and addresses.text_of_address(value) is not None):
         return format_value(text_of(value), spec)
-    return format(value, concrete(spec))
+    return _by_method(format, "__format__", value, concrete(spec))
 
 
 _CONVERSIONS: Final[Mapping[str, Callable[[Any], str]]] = {"r": repr, "s": str, "a": ascii}

@@ -219,7 +219,25 @@ class _Match:
         lose("group")
         return self._found[name]
 
+    @property
+    def string(self) -> str:
+        return self._text
+
+    def span(self, name: Any = 0) -> tuple[int, int]:
+        found = self._found.span(name)
+        if self._known.get(self._found.re.groupindex.get(name, name)) != found:
+            lose("span")
+        return found
+
+    def start(self, name: Any = 0) -> int:
+        return self.span(name)[0]
+
+    def end(self, name: Any = 0) -> int:
+        return self.span(name)[1]
+
     def __getattr__(self, name: str) -> Any:
+        if name not in ("re", "pos", "endpos"):
+            lose(name)
         return getattr(self._found, name)
 
 

@@ -89,11 +89,11 @@ def sends(function: Any) -> bool:
     return isinstance(function, MethodType) and function.__func__.__qualname__ in _SENDING
 
 
-def makes_packet(function: Any) -> bool:
-    """Tell whether a function puts a packet into bytes that depends on the inputs."""
-    if not isinstance(function, MethodType) or function.__func__.__qualname__ != "Packet.serialize":
+def writes_packet(function: Any) -> bool:
+    """Tell whether a function puts a packet, or a header of one, into bytes that depend on the inputs."""
+    if not isinstance(function, MethodType) or function.__func__.__name__ != "serialize":
         return False
-    headers = getattr(function.__self__, "protocols", ())
+    headers = getattr(function.__self__, "protocols", (function.__self__,))
     return any(bears(value) for header in headers for value in getattr(header, "__dict__", {}).values())
 
 

@@ -1,1 +1,0 @@
-"""The parts of the screen of `penstock step`, one idea each."""
