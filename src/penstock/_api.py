@@ -369,6 +369,7 @@ class CheckFields(ScenarioFields, total=False):
     memory_mb: int | None
     all_violations: bool
     compact: bool
+    network: bool
     strategies: Sequence[str | Table | Strategy]
     reductions: Sequence[str]
 
@@ -382,6 +383,7 @@ class VerifyFields(ScenarioFields, total=False):
     states: int | None
     seconds: float | None
     memory_mb: int | None
+    network: bool
 
 
 class FuzzFields(ScenarioFields, total=False):

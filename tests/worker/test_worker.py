@@ -6,9 +6,12 @@ What programs try against the commands is in `bench/hostile`.
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -112,3 +115,77 @@ def test_nothing_is_left_of_a_command_that_is_killed(tmp_path: Path) -> None:
     while processes_with(f"sleep {number}") or any(temporary.iterdir()):
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+@contextmanager
+def server() -> Iterator[socket.socket]:
+    """Listen on this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+
+
+def calling(listening: socket.socket) -> str:
+    return f"socket.create_connection({listening.getsockname()!r}, 5).close()"
+
+
+def was_called(listening: socket.socket) -> bool:
+    try:
+        listening.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+needs_namespaces = pytest.mark.skipif(
+    subprocess.run(
+        ["unshare", "--map-current-user", "--net", "true"], capture_output=True, check=False
+    ).returncode
+    != 0,
+    reason="the kernel gives no network of one's own",
+)
+
+
+@needs_namespaces
+@pytest.mark.parametrize("place", ["packet", "join"])
+def test_a_search_calls_no_server_of_the_users_and_what_comes_of_that_is_no_violation(
+    tmp_path: Path, place: str
+) -> None:
+    with server() as listening:
+        code = calling(listening)
+        app = write_app(tmp_path, place, code)
+        found = check(app, topology="single,2", output=tmp_path / "traces")
+        proof = verify(app, topology="single,2", output=tmp_path / "traces", properties=["ControllerCrash"])
+        assert not was_called(listening)
+    for result in (found, proof):
+        assert result.verdict.result is Result.BOUNDED
+        assert not result.violations
+        line = line_of(app, code)
+        assert any(f"asked for the network (app.py:{line})" in reason for reason in result.left_out)
+        assert any("--network" in str(step) for step in result.next_steps)
+
+
+@needs_namespaces
+def test_an_app_that_cannot_start_without_a_network_says_so(tmp_path: Path) -> None:
+    with server() as listening:
+        app = write_app(tmp_path, "init", calling(listening))
+        with pytest.raises(PenstockError, match=r"app\.py failed to start: .*allow it with --network\."):
+            check(app, topology="single,2", output=tmp_path)
+
+
+def test_a_program_that_may_reach_the_network_does(tmp_path: Path) -> None:
+    with server() as listening:
+        app = write_app(tmp_path, "packet", calling(listening))
+        result = check(app, topology="single,2", output=tmp_path / "traces", network=True)
+        assert was_called(listening)
+    assert result.verdict.result is Result.BOUNDED
+    assert any("in sockets (app.py:" in reason for reason in result.left_out)
+
+
+@needs_namespaces
+def test_a_program_that_calls_itself_is_not_disturbed(tmp_path: Path) -> None:
+    code = "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname(), 5).close()"
+    app = write_app(tmp_path, "packet", code)
+    result = check(app, topology="single,2", output=tmp_path / "traces")
+    assert result.verdict.result is Result.BOUNDED
+    assert not any("violation" in reason for reason in result.left_out)

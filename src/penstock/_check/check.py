@@ -52,7 +52,7 @@ from penstock._trace.trace import TraceFolder, verdict_of
 from penstock._verdict import stopping
 from penstock._verdict.reservation import Reservation
 from penstock._verdict.stopping import Bound, Why
-from penstock._verdict.verdict import VIOLATED, Result, Verdict, judge, unconfirmed, unjudged
+from penstock._verdict.verdict import VIOLATED, Result, Verdict, judge, unconfirmed, unjudged, without_network
 from penstock._world.network import ComponentRaised
 from penstock._world.switch.meters import UNMETERED
 from penstock._world.switch.pipeline import CHOSEN, SPREAD
@@ -383,6 +383,11 @@ def _broken_while_joining(scenario: Scenario, built: Built, traces: TraceFolder)
         )
         report.findings.append(Finding(name, message, built.joining, True, path, why))
     report.unwritten = traces.unwritten
+    if doubts := watched.cut_off(built.network.components):
+        report.unconfirmed, report.findings = report.findings, []
+        outcome.reservations += doubts
+        _conclude(report, built)
+        report.next_steps = _next_steps(report, built, _Means(Plan()))
     return report
 
 
@@ -411,6 +416,7 @@ def _report(
         outcome.remarks += built.discovery.sentences()
     report = Report(scenario, outcome, needs={made.name: made.needs for made in built.properties})
     report.assumptions = assumptions_of_search(built)
+    outcome.reservations += watched.cut_off(built.network.components)
     for violation in outcome.violations:
         records, confirmed = retake(built, violation)
         if confirmed:
@@ -464,7 +470,8 @@ def _conclude(report: Report, built: Built) -> None:
     """Judge what a search came to, and have its outcome say the same."""
     outcome = report.outcome
     _count_joining(outcome, built)
-    reasons = [unconfirmed(found.property) for found in report.unconfirmed]
+    doubt = without_network if watched.cut_off(built.network.components) else unconfirmed
+    reasons = [doubt(found.property) for found in report.unconfirmed]
     if outcome.result == "bounded":
         reasons.append(_as_bound(outcome.stopped_by))
     if built.discovery is not None and not built.discovery.is_complete:

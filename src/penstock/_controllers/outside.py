@@ -30,6 +30,9 @@ _FILES: Final = "files"
 _NETWORK: Final = "sockets"
 _PROCESSES: Final = "other processes"
 
+NO_NETWORK: Final = "the network"
+"""What a program asked for that has no network."""
+
 _EVENTS: Final = {
     **dict.fromkeys(
         (
@@ -113,6 +116,15 @@ _CONTROLLERS: Final = str(Path(__file__).resolve().parent) + os.sep
 _CALLERS: Final = ("hub.py", "native.py", "program.py")
 """The files of Penstock that call a program; other frames of Penstock are between it and what it calls."""
 
+_REACHING: Final = (
+    *("socket.connect", "socket.sendto", "socket.sendmsg"),
+    *("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"),
+)
+"""Those of the events by which a program asks for somebody else on the network."""
+
+_network_withheld = False
+_was_cut_off = False
+
 _note: Note | None = None
 _thread = 0
 _loading = False
@@ -141,10 +153,33 @@ def _install() -> None:
         sys.addaudithook(_hear)
 
 
+def withhold_network() -> None:
+    """Have it noticed that a program asks for the network, from which this process is cut off for good."""
+    global _network_withheld
+    _network_withheld = True
+
+
+def was_cut_off() -> bool:
+    """Tell whether a program has asked for the network that this process does not have."""
+    return _was_cut_off
+
+
+def _is_cut_off(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Tell whether a program asks for something that it would get if it had a network."""
+    global _was_cut_off
+    if not _network_withheld or event not in _REACHING:
+        return False
+    # Sockets that are files have nothing to do with networks.
+    if isinstance(arguments[0], socket.socket) and arguments[0].family == socket.AF_UNIX:
+        return False
+    _was_cut_off = True
+    return True
+
+
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if _note is None or threading.get_ident() != _thread:
         return
-    what = _EVENTS.get(event)
+    what = NO_NETWORK if _is_cut_off(event, arguments) else _EVENTS.get(event)
     if what is None and not (event == "open" and _is_written(*arguments)):
         return
     frame = sys._getframe(1)

@@ -8,6 +8,7 @@ from typing import Final
 
 from penstock._controllers.c_contents import LOST
 from penstock._controllers.osken.dice import Roll
+from penstock._controllers.outside import NO_NETWORK
 from penstock._verdict.reservation import Reservation
 from penstock._verdict.stopping import Why
 
@@ -57,6 +58,13 @@ def lifetimes(sources: Iterable[str]) -> Iterator[Reservation]:
 def outside(noticed: Mapping[str, str]) -> Iterator[Reservation]:
     """Yield what is outside of memory."""
     for what, where in sorted(noticed.items()):
+        if what == NO_NETWORK:
+            yield Reservation(
+                f"The program asked for the network ({where}), of which it has none in a search.",
+                "Have a test double answer in the scenario, or allow it with --network.",
+                Why.NETWORK,
+            )
+            continue
         yield Reservation(
             f"The program keeps state that Penstock does not see, in {what} ({where}).",
             "Have a test double do that in the scenario, or keep it in memory.",

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from penstock._controllers.surface import MoreState
 from penstock._verdict.reservation import Reservation, Reserved
+from penstock._verdict.stopping import Why
 
 MOST_TIMES: Final = 4
 """How often an engine begins anew."""
@@ -85,3 +86,11 @@ def reservations(components: Iterable[Any]) -> list[Reservation]:
     """Return what cannot be seen of programs, or was not tried."""
     found = [each for program in programs(components) for each in program.reservations()]
     return list(dict.fromkeys(found))
+
+
+def cut_off(components: Iterable[Any]) -> list[Reservation]:
+    """Return where programs asked for a network that they do not have here.
+
+    What they did from then on they might not have done with one, be it right or wrong.
+    """
+    return [each for each in reservations(components) if each.why is Why.NETWORK]

@@ -334,6 +334,10 @@ def _unseen(_ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     yield Suggestion("fuzz", (), "one run from its beginning to its end needs no state to be put back")
 
 
+def _cut_off(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
+    yield Suggestion(ran.engine, (("search", "network", True),), "every run of the program may call others")
+
+
 def _unsent(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     """Yield how hosts come to send something."""
     sender, receiver = _two_hosts(ran.scenario)
@@ -463,6 +467,7 @@ _BY_WHY: Final[Mapping[Why, Callable[[Ran, Bound], Iterator[Suggestion]]]] = {
     Why.UNTOLD: _untold,
     Why.UNFOLLOWED: _unfollowed,
     Why.UNSEEN_STATE: _unseen,
+    Why.NETWORK: _cut_off,
     Why.UNSENT: _unsent,
     Why.UNCONNECTED: _unconnected,
     Why.NO_TABLE_MISS: _no_table_miss,

@@ -61,6 +61,9 @@ class Limits(Checked):
     """Stop after this time."""
     memory_mb: Annotated[Positive | None, Flag("--memory", "check walk verify", metavar="MB")] = None
     """Stop when the process takes this much memory, in millions of bytes."""
+    network: Annotated[bool, Flag("--network", "check walk verify")] = False
+    """Let the program reach the network, in every run of every search.  By default it has none, where the
+    kernel allows that."""
     all_violations: Annotated[bool, Flag("--all", "check walk")] = False
     """Go on after a violation, in states that do not come after it."""
     compact: Annotated[bool, Flag("--compact", "check")] = False

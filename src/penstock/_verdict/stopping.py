@@ -52,6 +52,8 @@ class Why(StrEnum):
     """A property never had anything to judge."""
     UNSEEN_STATE = "unseen state"
     """The program keeps state that cannot be seen, so that runs do not come again."""
+    NETWORK = "network"
+    """The program asked for the network, which it has none of here."""
     DIVERGED = "diverged"
     """A replay did something else than its trace."""
     UNSENT = "unsent"
@@ -83,6 +85,7 @@ _SENTENCES: Final = frozenset(
         Why.SCOPE,
         Why.UNJUDGED,
         Why.UNSEEN_STATE,
+        Why.NETWORK,
         Why.UNFOLLOWED,
         Why.DIVERGED,
         Why.UNSENT,

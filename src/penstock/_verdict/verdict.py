@@ -134,6 +134,11 @@ def replayed(*, violated: bool, exact: bool) -> Verdict:
     return Verdict(Result.EXHAUSTED) if exact else Verdict(Result.BOUNDED, (inexact,))
 
 
+def without_network(name: str) -> Bound:
+    """Return the reason that a violation leaves behind which may be due to a network that is missing."""
+    return Bound(f"a violation of {name} came after the program had asked for the network", Why.NETWORK)
+
+
 def unconfirmed(name: str, where: str = "") -> Bound:
     """Return the reason that a violation leaves behind which did not come again."""
     return Bound(

@@ -45,7 +45,7 @@ from penstock._trace.scene import Scene
 from penstock._trace.trace import ProofSetup, TraceFolder, verdict_of
 from penstock._verdict.reservation import Reservation
 from penstock._verdict.stopping import Bound, Why
-from penstock._verdict.verdict import Result, Verdict, judge, unconfirmed, unjudged
+from penstock._verdict.verdict import Result, Verdict, judge, unconfirmed, unjudged, without_network
 from penstock._verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
 from penstock._verify.abstract_switch import SwitchQueues
@@ -304,9 +304,12 @@ def _decide(proving: Proving, proof: Proof, started: float, progress: Progress |
 
 def _conclude(proof: Proof, network: Network) -> None:
     """Take out what did not come again or is not asked for, and have the result say what the verdict does."""
-    proof.unconfirmed = [finding for finding in proof.findings if not finding.confirmed]
-    proof.findings = [finding for finding in proof.findings if finding.confirmed]
-    proof.bounds += [unconfirmed(finding.property) for finding in proof.unconfirmed]
+    cut_off = watched.cut_off(network.components)
+    proof.unconfirmed = [finding for finding in proof.findings if cut_off or not finding.confirmed]
+    proof.findings = [finding for finding in proof.findings if finding not in proof.unconfirmed]
+    doubt = without_network if cut_off else unconfirmed
+    proof.bounds += [doubt(finding.property) for finding in proof.unconfirmed]
+    proof.bounds += [each.bound() for each in cut_off if each.bound() not in proof.bounds]
     outside = {
         finding.property: bound
         for finding in proof.findings

@@ -9,18 +9,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from penstock._base.terminal import pass_on
 from penstock._check import check as searches
 from penstock._check.check import Report
+from penstock._controllers import outside
 from penstock._engine.next_steps import Ran, next_steps
 from penstock._explore.search import Outcome, Progress, peak_rss_mb
 from penstock._scenario.scenario import Scenario
 from penstock._verdict.stopping import Bound
 from penstock._verdict.verdict import Result, Verdict, judge
+from penstock._worker.containment import leave_network
 from penstock._worker.supervision import Allowance, Job, Lost, Supervised, Tell, supervise
+from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
     from penstock._verify.proof import Proof
@@ -144,7 +148,21 @@ def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress 
 def _supervised(job: Job[object], scenario: Scenario, hear: Callable[[object], None]) -> Supervised:
     limits = scenario.limits()
     allowance = Allowance(limits.seconds, limits.memory_mb)
-    return supervise(job, hear=hear, show=_show, allowance=allowance)
+    apart = job if limits.network else partial(_without_network, job)
+    return supervise(apart, hear=hear, show=_show, allowance=allowance)
+
+
+def _without_network(job: Job[object], tell: Tell) -> object:
+    """Do a job in this process, a worker, from which nothing reaches the network."""
+    if not leave_network():
+        return job(tell)
+    outside.withhold_network()
+    try:
+        return job(tell)
+    except PenstockError as error:
+        if not outside.was_cut_off():
+            raise
+        raise PenstockError(f"{error} It asked for the network: allow it with --network.") from error
 
 
 def _paced(tell: Tell) -> Progress:
