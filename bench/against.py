@@ -4,7 +4,8 @@
 
 Each command runs here and there in turn, and its user CPU time is compared; of several runs the shortest
 counts.  `same` tells whether both came to the same figures, as far as both print them and they say nothing of
-time and memory.
+time and memory.  A command that fails on either side compares nothing: it is told with the end of what it
+said, it has no ratio, and the run fails.
 OTHER is the path of another checkout, such as `git worktree add PATH COMMIT` makes it.
 """
 
@@ -16,6 +17,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -36,6 +38,9 @@ _VARYING: Final = (
     *("second", "_s", "mb", "rss", "per_s", "time", "trace", "ratio", "version", "code", "next", "message"),
 )
 
+_ENDED: Final = frozenset({0, 1, 3})
+"""The statuses of commands that came to their end: nothing was found, something was, or it was bounded."""
+
 
 class Measured(NamedTuple):
     """How long a command took, how it ended, and what it printed."""
@@ -43,6 +48,13 @@ class Measured(NamedTuple):
     seconds: float
     status: int
     figures: Any
+    said: str = ""
+    """The end of what it wrote to standard error."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is nothing to compare: it has no figures, or was refused or ended from outside."""
+        return not isinstance(self.figures, dict | list) or self.status not in _ENDED
 
 
 def measured(root: Path, command: tuple[str, ...]) -> Measured:
@@ -57,7 +69,7 @@ def measured(root: Path, command: tuple[str, ...]) -> Measured:
         figures = json.loads(made.stdout)
     except ValueError:
         figures = made.stdout[-200:]
-    return Measured(used, made.returncode, lasting(figures))
+    return Measured(used, made.returncode, lasting(figures), made.stderr.strip()[-200:])
 
 
 def lasting(figures: Any) -> Any:
@@ -87,14 +99,35 @@ def compared(other: Path, command: tuple[str, ...], repeat: int) -> dict[str, An
     for _ in range(repeat):
         there.append(measured(other, command))
         here.append(measured(HERE, command))
+    return row_of(here, there)
+
+
+def row_of(here: Sequence[Measured], there: Sequence[Measured]) -> dict[str, Any]:
+    """Return what the runs of a command here and there come to."""
     seconds, before = (min(each.seconds for each in runs) for runs in (here, there))
+    sides = {"here": here, "there": there}
+    failed = {side: each.said for side, runs in sides.items() for each in runs if each.failed}
     return {
         "seconds": round(seconds, 2),
         "before": round(before, 2),
-        "ratio": round(seconds / before, 2),
+        "ratio": None if failed else round(seconds / before, 2),
         "status": [here[0].status, there[0].status],
-        "same": agree(here[0].figures, there[0].figures),
+        "same": not failed and agree(here[0].figures, there[0].figures),
+        "failed": failed,
     }
+
+
+def told(name: str, row: Mapping[str, Any]) -> str:
+    """Return a row as people read it."""
+    begun = f"{name:16} {row['seconds']:8} s, before {row['before']:8} s"
+    if row["failed"]:
+        return f"{begun}, " + ", ".join(f"failed {side}: {said}" for side, said in row["failed"].items())
+    return f"{begun}, ratio {row['ratio']}, {'same figures' if row['same'] else 'other figures'}"
+
+
+def passes(row: Mapping[str, Any], most: float) -> bool:
+    """Tell whether a command came to its end on both sides and does not take too long here."""
+    return not row["failed"] and row["ratio"] <= most
 
 
 def main() -> None:
@@ -114,12 +147,10 @@ def main() -> None:
     for name, command in COMMANDS.items():
         if options.only in name:
             rows[name] = row = compared(options.other.resolve(), command, options.repeat)
-            told = f"{name:16} {row['seconds']:8} s, before {row['before']:8} s, ratio {row['ratio']}"
-            said = "same figures" if row["same"] else "other figures"
-            print(f"{told}, {said}", file=sys.stderr, flush=True)
+            print(told(name, row), file=sys.stderr, flush=True)
     if options.json:
         print(json.dumps(rows))
-    sys.exit(any(row["ratio"] > options.most for row in rows.values()))
+    sys.exit(not all(passes(row, options.most) for row in rows.values()))
 
 
 if __name__ == "__main__":
