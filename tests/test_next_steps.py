@@ -26,7 +26,9 @@ from penstock.errors import PenstockError
 
 ROOT = Path(__file__).parent.parent
 HUB = {"native": f"{ROOT}/examples/controllers/hub.py:Hub"}
-SEARCHES = {Why.STATES, Why.SECONDS, Why.MEMORY, Why.FULL, Why.INTERRUPTED, Why.FAULT, Why.WORKER}
+SEARCHES = {
+    *(Why.STATES, Why.SECONDS, Why.MEMORY, Why.FULL, Why.INTERRUPTED, Why.FAULT, Why.WORKER, Why.NETWORK),
+}
 BY_ENGINE = {
     "check": SEARCHES
     | {Why.DEPTH, Why.DELAYS, Why.NARROWED, Why.UNFOUND, Why.UNSEEN_STATE, Why.METERS, Why.CHOSEN}
