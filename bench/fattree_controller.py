@@ -25,7 +25,7 @@ from penstock.openflow.messages import (
     greeting,
 )
 from penstock.openflow.wire import Framer, encode
-from penstock.openflow.wire.framing import HEADER
+from penstock.openflow.wire.primitives import HEADER
 
 HELLO, ECHO_REQUEST, ECHO_REPLY, FEATURES_REPLY, PORT_STATUS = 0, 2, 3, 6, 12
 BACKLOG: Final = 4096

@@ -26,8 +26,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from penstock._fuzz.building import PROFILES
 from penstock._fuzz.fuzzing import fuzz
-from penstock._fuzz.profiles import PROFILES
 from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.separately import separately
-from penstock._base.loading import load_object
+from penstock._base.users_code import load_object
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
 from penstock._engine.building import joined

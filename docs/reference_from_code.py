@@ -27,8 +27,8 @@ from penstock._campaign.options import CampaignOptions
 from penstock._cli.main import commands
 from penstock._engine.next_steps import Suggestion
 from penstock._explore.strategies.plan import STRATEGIES
-from penstock._fuzz.profiles import PROFILES
-from penstock._properties import base, functions
+from penstock._fuzz.building import PROFILES
+from penstock._properties import base
 from penstock._properties.registry import PROPERTIES
 from penstock._scenario import scenario
 from penstock._scenario.options import (
@@ -288,7 +288,7 @@ def _properties() -> Iterator[str]:
     yield from _class(base.Property)
     yield from _class(base.Violated)
     yield ""
-    yield from markdown_of(functions)
+    yield from markdown_of(base)
 
 
 # Python.

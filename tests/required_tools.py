@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from penstock._doctor.parts import debian_package, find_program
+from penstock._doctor import debian_package, find_program
 
 
 def find_tool(tool: str) -> Path:

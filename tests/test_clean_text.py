@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock
-from penstock._base.clean_text import file_name, json_text, on_one_line, visible, visible_within
+from penstock._base.text import file_name, json_text, on_one_line, visible, visible_within
 
 ANY = st.text(st.characters(exclude_categories=())) | st.text(
     st.sampled_from("ab \n\t\r\x00\x07\x1b[]m\x7f\x9b\x85\u200b\u202e\u2066\u2028\u2029\ufeff\ud800\u3164")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock._base.json_reading import (
+from penstock._base.reading import (
     DEEPEST,
     LARGEST_FILE,
     LONGEST_LINE,
     MOST_DIGITS,
-    line_of,
     parse_json,
     parse_object,
     read_json,
+    read_line,
     read_lines,
 )
 from penstock.errors import PenstockError
@@ -102,7 +102,7 @@ class Counted(BytesIO):
 def test_of_a_line_without_end_no_more_is_read_than_a_line_may_have() -> None:
     file = Counted(b"x" * (3 * LONGEST_LINE))
     with pytest.raises(PenstockError, match=r"^Line 7 of some\.jsonl is longer than .*damaged\.$"):
-        line_of(file, "some.jsonl", 7)
+        read_line(file, "some.jsonl", 7)
     assert file.taken == LONGEST_LINE + 1
 
 

@@ -21,7 +21,7 @@ from penstock._properties.registry import PROPERTIES
 from penstock._results import Broken
 from penstock._scenario.options import options_of
 from penstock._scenario.scenario import Scenario, load_scenario, scenario_of
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock.errors import PenstockError
 
 ROOT = Path(__file__).parent.parent

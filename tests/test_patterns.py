@@ -18,10 +18,10 @@ import penstock
 SOURCES = Path(penstock.__file__).parent
 OWN_WORDS = {
     "_concolic": "source code and values of the program under test, which runs anyway",
-    "_doctor": "what programs of this machine print",
+    "_doctor.py": "what programs of this machine print",
     "_controllers": "what Python prints of its own objects",
 }
-"""Packages whose patterns meet no stranger's text, each with what they do meet."""
+"""Packages and modules whose patterns meet no stranger's text, each with what they do meet."""
 SHORT = 32
 LONGER = 4
 MOST_STEPS = 50_000

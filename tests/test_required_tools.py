@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock._doctor import parts
+from penstock import _doctor
 
 MESSAGE = r"spin is missing: install the Debian package spin"
 
@@ -14,7 +14,7 @@ MESSAGE = r"spin is missing: install the Debian package spin"
 def without_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Take all programs away, and return the one folder that is still looked into for daemons."""
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    monkeypatch.setattr(parts, "SYSTEM_FOLDERS", (str(tmp_path),))
+    monkeypatch.setattr(_doctor, "SYSTEM_FOLDERS", (str(tmp_path),))
     return tmp_path
 
 

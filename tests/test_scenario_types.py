@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock import _api as api
-from penstock._base.tables import toml_of
+from penstock._base.typed import toml_of
 from penstock._cli.scenarios import scenario_from
 from penstock._controllers.controller import Controller
 from penstock._engine.building import build, plan

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock._base.tables import toml_of
-from penstock._base.toml_files import MOST_READ_AGAIN, line_of
+from penstock._base.reading import MOST_READ_AGAIN, line_of_key
+from penstock._base.typed import toml_of
 from penstock._engine.building import build, plan
 from penstock._scenario.scenario import load_scenario, with_fields
 from penstock.errors import PenstockError
@@ -58,7 +58,7 @@ a.b = 2
     ],
 )
 def test_a_key_is_found_where_its_statement_begins(keys: list[str | int], line: int | None) -> None:
-    assert line_of(SCENARIO, keys) == line
+    assert line_of_key(SCENARIO, keys) == line
 
 
 values: st.SearchStrategy[Any] = st.one_of(
@@ -81,7 +81,7 @@ def test_the_part_of_a_file_before_the_line_has_not_got_the_key_and_the_statemen
     read = tomllib.loads(text)
     for name, value in read.items():
         for path in [[name], *([name, inner] for inner in (value if isinstance(value, dict) else ()))]:
-            number = line_of(text, path)
+            number = line_of_key(text, path)
             assert number is not None
             before = tomllib.loads("\n".join(written[: number - 1]))
             with_it = tomllib.loads("\n".join(written[:number]))
@@ -105,14 +105,14 @@ def test_any_file_that_is_toml_has_a_line_for_a_key_or_none(text: str, keys: lis
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return
-    line = line_of(text, keys)
+    line = line_of_key(text, keys)
     assert (line is not None) == bool(keys and keys[0] in read)
     assert line is None or 1 <= line <= text.count("\n") + 1
 
 
 def test_of_a_file_that_takes_long_to_read_again_the_line_is_not_told() -> None:
     rows = "  1,\n" * (MOST_READ_AGAIN // 500)
-    assert line_of(f"a = [\n{rows}]\nb = 1\n", ["a"]) is None
+    assert line_of_key(f"a = [\n{rows}]\nb = 1\n", ["a"]) is None
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from penstock._check.check import check
 from penstock._cli.output import report_lines
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario, scenario_of
-from penstock._verdict.stopping import Bound, Why
-from penstock._verdict.verdict import Result, judge, replayed, unconfirmed, unjudged
+from penstock._verdict.verdict import Bound, Result, Why, judge, replayed, unconfirmed, unjudged
 
 LIMIT = Bound("5 seconds", Why.SECONDS, 5)
 

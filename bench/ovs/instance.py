@@ -38,7 +38,7 @@ from typing import Any, Final
 from bench.ovs.configuration import Device, announce_change, await_change, bridge_operations, use_bridges
 from bench.ovs.jsonrpc import CommandFailed, JsonRpc
 from bench.ovs.session import PATIENCE_S, Session
-from penstock._doctor.parts import find_program
+from penstock._doctor import find_program
 from penstock.errors import PenstockError
 from penstock.openflow.messages import V10, FlowCommand, FlowFlag, FlowMod, FlowRemoved
 from penstock.openflow.wire import decode, encode

@@ -29,7 +29,7 @@ from penstock._world.switch import PortSpec, Switch, SwitchOptions
 from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import Error, OpenFlowMessage
 from penstock.openflow.wire import decode, encode
-from penstock.openflow.wire.quoting import SentBytes, refusal_of
+from penstock.openflow.wire.codec import SentBytes, refusal_of
 
 MakeSwitch = Callable[[Program], Switch]
 

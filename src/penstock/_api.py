@@ -18,18 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from penstock._base.files import RUNS, TRACES, staying
-from penstock._base.tables import Table
+from penstock._base.typed import Table
 from penstock._controllers.controller import Controller
 from penstock._properties.base import Property
 from penstock._report.run_story import Choice, tell_run
 from penstock._results import Broken, Minimised, Result, Violation
-from penstock._scenario.around import scenario_at
 from penstock._scenario.options import Method, Strategy
-from penstock._scenario.scenario import Scenario, with_fields
+from penstock._scenario.scenario import Scenario, scenario_at, with_fields
 from penstock._story.story import ending, tell
 from penstock._trace.trace import AnyTrace, FuzzTrace, ProofTrace, Trace, read_trace, trace_file
-from penstock._verdict.stopping import FIRST_THAT_LASTS
-from penstock._verdict.verdict import replayed
+from penstock._verdict.verdict import FIRST_THAT_LASTS, replayed
 from penstock._world.component import Component
 from penstock._world.hosts import HostMaker
 from penstock._world.topology import Topology
@@ -37,7 +35,7 @@ from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
     from penstock._check.check import Report
-    from penstock._engine.finding import Finding
+    from penstock._engine.conclusion import Finding
     from penstock._fuzz.fuzzing import Fuzzing
     from penstock._fuzz.fuzzing import Report as Run
     from penstock._replay.guided import Attempt

@@ -20,6 +20,7 @@ _NOW: Final = {
     "penstock.controllers": "penstock._controllers",
     "penstock.controllers.launch": "penstock.launch",
     "penstock.properties": "penstock._properties",
+    "penstock.properties.functions": "penstock._properties.base",
     "penstock.scenario": "penstock._scenario.scenario",
     "penstock.world": "penstock._world",
     "penstock.world.packet": "penstock.packet",

@@ -289,7 +289,7 @@ def pytest_runtest_makereport(
 
 def _shown(text: str) -> str:
     """Return a text as a terminal may have it: apps and traces that are told of may be strangers'."""
-    from penstock._base.clean_text import visible
+    from penstock._base.text import visible
 
     return visible(text)
 

@@ -188,7 +188,7 @@ def test_a_controller_that_misbehaves_is_found(folder: Path, controller: str, br
 
 def test_a_property_broken_from_the_start_is_confirmed(folder: Path) -> None:
     (folder / "mine.py").write_text(
-        "from penstock._properties.functions import invariant\n\n\n"
+        "from penstock._properties.base import invariant\n\n\n"
         "@invariant(reads=('h1',))\ndef sent(h1):\n    return h1.sent == 7\n"
     )
     (folder / "loop.toml").write_text(f'{SCENARIO}\n[search]\nstart = "cold"\n')
@@ -205,8 +205,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_the_search(folder: P
 
 def test_a_bound_judges_the_states_at_it(folder: Path) -> None:
     (folder / "mine.py").write_text(
-        "from penstock._properties.functions import at_rest\n\n\n"
-        "@at_rest\ndef never(states):\n    return False\n"
+        "from penstock._properties.base import at_rest\n\n\n@at_rest\ndef never(states):\n    return False\n"
     )
     common = ("check", "loop.toml", "--topo", "linear,2", "-p", "mine.py:never", "--json")
     steps = json.loads(penstock(folder, *common, status=1))["violations"][0]["steps"]

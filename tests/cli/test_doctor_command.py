@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from penstock._cli import doctor
 from penstock._cli.main import commands
-from penstock._doctor.parts import Package, Part
+from penstock._doctor import Package, Part
 
 GOOD = Part("click", Package("click", "import click"), "the command line", "required")
 BROKEN = Part("Z3", Package("z3-solver", "raise OSError('no libz3')"), "solving", "required")

@@ -12,7 +12,7 @@ from tests.disk_lab import fill, small_disk
 from tests.malicious_traces import STEERING, shapes, steering, write_hostile
 
 from penstock._api import check
-from penstock._base.json_reading import LONGEST_LINE
+from penstock._base.reading import LONGEST_LINE
 
 APP = """
 import os

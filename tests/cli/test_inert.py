@@ -17,8 +17,7 @@ from click.testing import CliRunner, Result
 from tests.cli.hostile_traces import APP, CANARY, HOSTILE, Hostile, canary_code, hostile_run, real_trace
 
 from penstock._api import minimize, replay
-from penstock._base.loading import load_file
-from penstock._base.users_code import nothing_runs
+from penstock._base.users_code import load_file, nothing_runs
 from penstock._cli.main import commands
 from penstock._report.serving import serving
 from penstock._scenario.scenario import scenario_of

@@ -13,7 +13,7 @@ import pytest
 
 from penstock._check.check import check, walk
 from penstock._controllers import origins
-from penstock._engine.finding import Finding
+from penstock._engine.conclusion import Finding
 from penstock._scenario.scenario import Scenario
 from penstock._story.explanation import Code, Explanation, Needed
 from penstock._story.story import LONG, tell

@@ -31,7 +31,7 @@ from penstock.openflow.messages import (
     RoleRequest,
 )
 from penstock.openflow.wire import decode, encode
-from penstock.openflow.wire.framing import HEADER
+from penstock.openflow.wire.primitives import HEADER
 
 WORDS = dict(word.partition("=")[::2] for word in sys.argv[2:])
 VERSION = int(WORDS.get("version", 4))

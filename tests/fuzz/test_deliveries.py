@@ -13,7 +13,7 @@ from penstock._controllers.controller import Controller
 from penstock._fuzz.fuzzing import Report, fuzz
 from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.summary import next_steps_of, run_verdict
-from penstock._verdict.stopping import Why
+from penstock._verdict.verdict import Why
 from penstock.openflow.actions import Output
 from penstock.openflow.messages import PacketIn, PacketOut, PortNo
 

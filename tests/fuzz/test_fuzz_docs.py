@@ -13,10 +13,9 @@ import pytest
 from tests.fuzz.fuzz_lab import LEARNING
 from tests.fuzz.live_lab import ROOT
 
-from penstock._fuzz.building import build_setting
+from penstock._fuzz.building import PROFILES, build_setting
 from penstock._fuzz.fuzzing import run_folder, stage_of
 from penstock._fuzz.invariants import DEFAULT, invariants_of
-from penstock._fuzz.profiles import PROFILES
 from penstock._scenario.scenario import scenario_of
 
 PAGE = (ROOT / "docs" / "fuzz.md").read_text()

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from tests.fuzz.fuzz_lab import Flooder, opened, perform, scenario
 
-from penstock._fuzz import profiles
-from penstock._fuzz.building import build_setting
+from penstock._fuzz import building
+from penstock._fuzz.building import KINDS, PROFILES, build_setting, rates_of
 from penstock._fuzz.generator import Generator
 from penstock._fuzz.harness import Harness
 from penstock._fuzz.inputs import InjectFrame, Input, Wait
-from penstock._fuzz.profiles import KINDS, PROFILES, rates_of
 from penstock._scenario.options import FuzzOptions
 from penstock.errors import PenstockError
 from penstock.packet import describe
@@ -94,9 +93,9 @@ def test_classes_of_packets_need_a_controller_that_can_be_asked() -> None:
 
 
 def test_profiles_name_only_kinds_and_are_all_documented() -> None:
-    assert profiles.__doc__ is not None
+    assert building.__doc__ is not None
     for name, rates in PROFILES.items():
-        assert f"`{name}`" in profiles.__doc__
+        assert f"`{name}`" in building.__doc__
         assert set(rates) <= set(KINDS)
         assert rates_of(name, {}) == {kind: rates[kind] for kind in KINDS if kind in rates}
 

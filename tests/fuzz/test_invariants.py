@@ -16,7 +16,7 @@ from tests.fuzz.live_lab import live_scenario, on_stage, scripted
 from tests.tcp_lab import until
 
 from penstock._controllers.controller import Controller
-from penstock._fuzz import overlaps
+from penstock._fuzz import installed_rules
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import Fuzzing, run_folder, stage_of
 from penstock._fuzz.harness import Harness
@@ -352,7 +352,7 @@ class TestEachByItsName:
     def test_large_tables_without_overlaps_are_not_gone_through(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(overlaps, "all_ambiguities", None)
+        monkeypatch.setattr(installed_rules, "all_ambiguities", None)
         many = [("s1", {"eth_dst": number}, number % 2 + 1) for number in range(300)]
         assert do(named(tmp_path, Fixed(*many), "NoAmbiguousRules", topology="single,2"), "check") == []
 

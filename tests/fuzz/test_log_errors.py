@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock._fuzz.log_errors import LoggedError, LogReader, plain, statement_of
+from penstock._fuzz.controller_errors import LoggedError, LogReader, plain, statement_of
 from penstock._scenario.options import FuzzOptions, checked_pattern
 from penstock.errors import PenstockError
 

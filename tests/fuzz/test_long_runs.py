@@ -6,8 +6,7 @@ from pathlib import Path
 
 from penstock._fuzz.fuzzing import Found, Outcome, Report
 from penstock._fuzz.judging import HEALED, Finding
-from penstock._fuzz.passing import number_passed, passing
-from penstock._fuzz.summary import summary
+from penstock._fuzz.summary import number_passed, passing, summary
 from penstock._scenario.scenario import Scenario
 
 

@@ -14,7 +14,7 @@ from penstock._controllers.controller import Controller
 from penstock._fuzz.building import build_setting
 from penstock._fuzz.fuzzing import run_folder, stage_of
 from penstock._fuzz.harness import Harness
-from penstock._fuzz.orders import TablesAsOrdered
+from penstock._fuzz.installed_rules import TablesAsOrdered
 from penstock._scenario.scenario import Scenario
 from penstock._world.component import Endpoint
 from penstock.openflow.actions import ApplyActions, GotoTable, Output

@@ -18,7 +18,7 @@ from penstock._fuzz.summary import (
     summary_lines,
     write_summary,
 )
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 
 
 def found(

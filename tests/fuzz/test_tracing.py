@@ -9,8 +9,8 @@ import pytest
 from tests.fuzz.fuzz_lab import opened, perform, scenario, written
 
 from penstock._controllers.controller import Controller
+from penstock._fuzz.deliveries import MOST_HOPS, hops_of
 from penstock._fuzz.harness import Harness
-from penstock._fuzz.tracing import MOST_HOPS, hops_of
 from penstock._world.component import Endpoint
 from penstock._world.frame import Frame
 from penstock._world.transition import Record

@@ -11,7 +11,7 @@ from typing import Any, cast
 from tests.required_tools import do_without
 
 from penstock._base.ryu_names import source_folders
-from penstock._base.tables import Table
+from penstock._base.typed import Table
 from penstock._check.check import walk
 from penstock._controllers.tcp import ports
 from penstock._fuzz.fuzzing import Fuzzing, fuzz

@@ -16,7 +16,7 @@ from bench.ovs.instance import OpenVSwitch
 from bench.ovs.jsonrpc import CommandFailed
 
 from bench import ovs_diff
-from penstock._doctor import parts
+from penstock import _doctor
 from penstock.errors import PenstockError
 from penstock.openflow.actions import ApplyActions, Output
 from penstock.openflow.match import ANYTHING, Match
@@ -201,7 +201,7 @@ class TestMissing:
     @pytest.fixture(autouse=True)
     def no_programs(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
-        monkeypatch.setattr(parts, "SYSTEM_FOLDERS", ())
+        monkeypatch.setattr(_doctor, "SYSTEM_FOLDERS", ())
 
     def test_starting_it_refuses(self) -> None:
         with pytest.raises(PenstockError, match="install the Debian package openvswitch-switch"):

@@ -9,7 +9,7 @@ from tests.properties.property_lab import lab, search
 from tests.properties.sample_controllers import Balancer, HastyBalancer
 
 from penstock._controllers.static import StaticController
-from penstock._properties.affinity import FlowAffinity
+from penstock._properties.paths import FlowAffinity
 from penstock._world.hosts import HostMaker, host
 from penstock._world.topology import topology
 from penstock.errors import PenstockError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock._properties.flows import Flow, flow_of
+from penstock._properties.packets import Flow, flow_of
 from penstock.packet import (
     Ethernet,
     TcpFlags,

@@ -9,8 +9,7 @@ import pytest
 from tests.properties.property_lab import lab, search
 from tests.properties.sample_controllers import Hub, LearningSwitch
 
-from penstock._properties.base import Property, Violated
-from penstock._properties.functions import at_rest, from_function, invariant
+from penstock._properties.base import Property, Violated, at_rest, from_function, invariant
 from penstock._world.hosts import host
 from penstock._world.transition import Record
 from penstock.errors import PenstockError

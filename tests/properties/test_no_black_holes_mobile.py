@@ -9,8 +9,7 @@ from tests.properties.property_lab import ROOM, lab, search
 from tests.properties.sample_controllers import Attentive, Careful, Hub, LearningSwitch
 
 from penstock._controllers.static import StaticController
-from penstock._properties.black_holes import NoBlackHoles
-from penstock._properties.moving_hosts import NoBlackHolesMobile
+from penstock._properties.black_holes import NoBlackHoles, NoBlackHolesMobile
 from penstock._world.fabric import Mobility
 from penstock._world.faults import Faults
 from penstock._world.hosts import HostMaker, host

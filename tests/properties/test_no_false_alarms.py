@@ -27,8 +27,8 @@ from penstock._explore.breadth_first import breadth_first
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Bounds, Outcome, Search
 from penstock._properties.base import Property
+from penstock._properties.paths import UseCorrectRoutingTable
 from penstock._properties.registry import PROPERTIES, property_named
-from penstock._properties.routing import UseCorrectRoutingTable
 from penstock._world.faults import Faults
 from penstock._world.hosts import HostMaker, host
 from penstock._world.topology import topology

@@ -9,7 +9,7 @@ from tests.properties.property_lab import lab, search
 from tests.properties.sample_controllers import Buffered, BufferedByRule, Forgetful, Hub
 
 from penstock._controllers.controller import Controller
-from penstock._properties.buffers import NoForgottenPackets
+from penstock._properties.controllers import NoForgottenPackets
 from penstock._world.faults import Faults
 from penstock._world.hosts import host
 from penstock.openflow.messages import V10, PacketIn

@@ -10,8 +10,7 @@ import pytest
 from tests.properties.property_lab import lab, ready, search
 from tests.properties.sample_controllers import Hub
 
-from penstock._properties.base import Property, PropertyFault
-from penstock._properties.functions import at_rest, invariant
+from penstock._properties.base import Property, PropertyFault, at_rest, invariant
 from penstock._properties.watch import Watch
 from penstock._world.hosts import host
 from penstock._world.network import Network

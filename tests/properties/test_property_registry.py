@@ -9,15 +9,14 @@ import pytest
 from tests.properties.property_lab import lab, search
 from tests.properties.sample_controllers import Hub
 
-from penstock._properties.affinity import FlowAffinity
+from penstock._properties.paths import FlowAffinity, UseCorrectRoutingTable
 from penstock._properties.registry import PROPERTIES, property_named
-from penstock._properties.routing import UseCorrectRoutingTable
 from penstock._world.hosts import host
 from penstock.errors import PenstockError
 
 OWN = """
 from penstock._properties.base import Property, Violated
-from penstock._properties.functions import at_rest, invariant
+from penstock._properties.base import at_rest, invariant
 
 
 class Limit(Property):

@@ -11,7 +11,7 @@ from tests.properties.sample_controllers import PathInstaller, Sloppy, Stubborn,
 
 from penstock._check.check import check
 from penstock._controllers.controller import Controller
-from penstock._properties.routing import UseCorrectRoutingTable
+from penstock._properties.paths import UseCorrectRoutingTable
 from penstock._scenario.scenario import Scenario
 from penstock._world.hosts import HostMaker, host
 from penstock.errors import PenstockError

@@ -19,7 +19,7 @@ from penstock._engine.building import build
 from penstock._replay.replaying import replay
 from penstock._scenario.scenario import Scenario, load_scenario
 from penstock._story.story import tell
-from penstock._verdict.stopping import Why
+from penstock._verdict.verdict import Why
 from penstock._world.world import World
 
 

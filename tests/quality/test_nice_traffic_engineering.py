@@ -22,7 +22,7 @@ from penstock._explore.search import Bounds, Search
 from penstock._replay.replaying import replay
 from penstock._scenario.scenario import Scenario, load_scenario
 from penstock._story.story import tell
-from penstock._verdict.stopping import Why
+from penstock._verdict.verdict import Why
 
 FIXES = ("X", "XI", "XII", "XIII")
 ONE_CONNECTION = {"kind": "tcp-client", "to": "h2", "static_arp": True, "segments": 0}

@@ -10,7 +10,7 @@ from tests.report.report_lab import EXAMPLES
 
 from penstock._check.check import walk
 from penstock._cli.main import commands
-from penstock._engine.coverage import read_coverage
+from penstock._engine.conclusion import read_coverage
 from penstock._report.document import report_on
 from penstock._report.gathering import gather
 from penstock._scenario.scenario import load_scenario

@@ -8,7 +8,7 @@ from tests.rootcause.rootcause_lab import EXAMPLES, process, recorded
 
 from penstock._check.check import walk
 from penstock._replay.player import load_switches
-from penstock._rootcause.rewinding import Rewind
+from penstock._rootcause.reduction import Rewind
 from penstock._scenario.scenario import load_scenario
 from penstock._trace.consent import consent_given
 from penstock._trace.trace import read_header

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from penstock._base.loading import load_file
+from penstock._base.users_code import load_file
 from penstock._concolic.code.in_place import follow_modules, sources
 from penstock._concolic.run import MARK, Run
 from penstock._concolic.space import Variable

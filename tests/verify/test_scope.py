@@ -9,8 +9,7 @@ import pytest
 
 from penstock._cli.verifying import proof_lines
 from penstock._scenario.scenario import scenario_of
-from penstock._verdict.stopping import Bound, Why
-from penstock._verdict.verdict import Result
+from penstock._verdict.verdict import Bound, Result, Why
 from penstock._verify.proof import Proof, prove
 
 COUNTING = """

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock._verdict.stopping import Bound, Why
-from penstock._verdict.verdict import Result, Verdict
+from penstock._verdict.verdict import Bound, Result, Verdict, Why
 from penstock._worker.crossing import Frames, Garbled, Text, packed, unpacked
 from penstock.openflow.messages import V13, FlowCommand, FlowMod, PortNo
 

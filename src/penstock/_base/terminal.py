@@ -16,8 +16,8 @@ from typing import Final
 
 import click
 
-from penstock._base.clean_text import visible
 from penstock._base.files import discard_output
+from penstock._base.text import visible
 
 _SET_OFF: Final = "\n     | "
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from penstock._base.clean_text import file_name
 from penstock._base.files import UnwritableError, absolute, make_folder, nearest
+from penstock._base.text import file_name
 from penstock._campaign import comparison
 from penstock._campaign.comparison import KNOWN, NEW, STANDINGS, UNSEEN, Standing
 from penstock._campaign.crew import JobCrew

@@ -9,9 +9,8 @@ from typing import Annotated, ClassVar, Final, Literal, get_args
 
 from msgspec import Meta
 
-from penstock._base.tables import Table, made_from, refuse_unknown
-from penstock._base.toml_files import Source, read_toml, telling_lines
-from penstock._base.typed import Checked, Seconds
+from penstock._base.reading import Source, read_toml, telling_lines
+from penstock._base.typed import Checked, Seconds, Table, made_from, refuse_unknown
 from penstock._scenario.scenario import Scenario
 from penstock.errors import PenstockError
 

@@ -14,14 +14,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from penstock._base.clean_text import json_text
 from penstock._base.code_files import digest_code
 from penstock._base.files import absolute, nearest, open_to_read
+from penstock._base.text import json_text
 from penstock._base.version import VERSION
 from penstock._campaign.options import CampaignOptions, Engine
 from penstock._campaign.sources import LeftOut, Source, Sources
-from penstock._scenario.around import scenario_at
-from penstock._scenario.scenario import Scenario
+from penstock._scenario.scenario import Scenario, scenario_at
 from penstock.errors import PenstockError
 
 

@@ -20,9 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from penstock._base.clean_text import json_text
 from penstock._base.files import UnwritableError, absolute, make_folder, nearest, open_appended
-from penstock._base.json_reading import parse_json
+from penstock._base.reading import parse_json
+from penstock._base.text import json_text
 from penstock._base.version import VERSION
 from penstock._campaign.job import FAILED, Found, Outcome
 from penstock._campaign.plan import Job, Plan

@@ -20,9 +20,8 @@ from penstock._controllers.surface import MoreState
 from penstock._engine import fresh_program
 from penstock._engine.assumptions import assumptions_of_search
 from penstock._engine.building import Built, begun, build, joined, plan
-from penstock._engine.coverage import KEY as COVERAGE
-from penstock._engine.coverage import covered_name, search_coverage
-from penstock._engine.finding import Finding
+from penstock._engine.conclusion import KEY as COVERAGE
+from penstock._engine.conclusion import Finding, covered_name, search_coverage
 from penstock._engine.next_steps import Ran, Suggestion, next_steps
 from penstock._explain.explaining import MOST_SECONDS, explain, explain_joining
 from penstock._explore.breadth_first import breadth_first
@@ -49,10 +48,19 @@ from penstock._properties.watch import Watch
 from penstock._scenario.options import Limits
 from penstock._scenario.scenario import Scenario
 from penstock._trace.trace import TraceFolder, verdict_of
-from penstock._verdict import stopping
-from penstock._verdict.reservation import Reservation
-from penstock._verdict.stopping import Bound, Why
-from penstock._verdict.verdict import VIOLATED, Result, Verdict, judge, unconfirmed, unjudged, without_network
+from penstock._verdict import verdict as stopping
+from penstock._verdict.verdict import (
+    VIOLATED,
+    Bound,
+    Reservation,
+    Result,
+    Verdict,
+    Why,
+    judge,
+    unconfirmed,
+    unjudged,
+    without_network,
+)
 from penstock._world.network import ComponentRaised
 from penstock._world.switch.meters import UNMETERED
 from penstock._world.switch.pipeline import CHOSEN, SPREAD

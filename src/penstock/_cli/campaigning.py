@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from penstock._base.clean_text import json_text, on_one_line
 from penstock._base.files import UnwritableError, nearest
 from penstock._base.terminal import complain, say, say_lines
+from penstock._base.text import json_text, on_one_line
 from penstock._campaign.options import ENGINES
 from penstock._cli.options import OneOf
 from penstock._cli.output import Live, listed

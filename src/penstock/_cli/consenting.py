@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from penstock._base.clean_text import visible
 from penstock._base.terminal import say
+from penstock._base.text import visible
 from penstock._trace.consent import Consent, consent_given, consent_to, what_runs
 from penstock._trace.trace import read_header, trace_file
 

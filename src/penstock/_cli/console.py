@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from penstock._fuzz.deliveries import hops_of
 from penstock._fuzz.fuzzing import Fuzzing
 from penstock._fuzz.inputs import PROTOCOLS, VERBS, SendPacket, input_of
 from penstock._fuzz.summary import finding_line
-from penstock._fuzz.tracing import hops_of
 from penstock._fuzz.traffic import order_of
 from penstock._story.story import tell
 from penstock._world.component import Endpoint

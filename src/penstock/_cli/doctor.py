@@ -13,13 +13,12 @@ from typing import Final
 
 import click
 
-from penstock._base.checkout import checkout
-from penstock._base.clean_text import json_text
+from penstock._base.ryu_names import checkout
 from penstock._base.terminal import say_lines
+from penstock._base.text import json_text
 from penstock._base.version import VERSION
 from penstock._cli.options import json_option
-from penstock._doctor.parts import PARTS, Need, Part
-from penstock._doctor.probing import Probe, how_to_get, probe_all
+from penstock._doctor import PARTS, Need, Part, Probe, how_to_get, probe_all
 
 _TITLES: Final[dict[Need, str]] = {
     "required": "Required",

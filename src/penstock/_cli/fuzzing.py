@@ -15,15 +15,15 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from penstock._base.clean_text import json_text
 from penstock._base.terminal import say, say_lines
+from penstock._base.text import json_text
 from penstock._cli.console import GO, QUIT, Console
 from penstock._cli.screen import Screen
 from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz
 from penstock._fuzz.invariants import invariants_of
 from penstock._fuzz.summary import counted, summary, summary_lines, write_summary
 from penstock._scenario.scenario import Scenario
-from penstock._verdict.stopping import FIRST_THAT_LASTS, Bound, Why
+from penstock._verdict.verdict import FIRST_THAT_LASTS, Bound, Why
 from penstock.errors import PenstockError
 
 Ask = Callable[[], Awaitable[str]]

@@ -8,8 +8,8 @@ from typing import Final
 
 import click
 
-from penstock._base.suggesting import hint
 from penstock._base.terminal import say, say_lines
+from penstock._base.text import hint
 from penstock._cli.options import json_option
 from penstock._properties.registry import ALIASES, CHECK, FUZZ, VERIFY, Entry, canonical, entries
 from penstock.errors import PenstockError

@@ -17,8 +17,8 @@ from typing import Any, Final, TextIO
 import click
 
 from penstock._base.files import staying
-from penstock._base.suggesting import hint
 from penstock._base.terminal import complain, say_lines
+from penstock._base.text import hint
 from penstock._base.version import VERSION
 from penstock.errors import PenstockError, TraceCutShort, UserCodeRaised
 

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from penstock._base.clean_text import json_text, on_one_line
 from penstock._base.terminal import say, say_lines
+from penstock._base.text import json_text, on_one_line
 from penstock._cli.consenting import consent_to_replay
 from penstock._cli.output import Live, print_replay, replay_as_json
 from penstock._fuzz.summary import counted

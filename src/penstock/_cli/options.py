@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from penstock._base.files import TRACES
-from penstock._base.suggesting import hint
+from penstock._base.text import hint
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from penstock._base.clean_text import json_text, on_one_line
 from penstock._base.files import UnwritableError
 from penstock._base.terminal import complain, say, say_lines
+from penstock._base.text import json_text, on_one_line
 from penstock._check.check import Report
-from penstock._engine.finding import Finding
+from penstock._engine.conclusion import Finding
 from penstock._engine.next_steps import advice
 from penstock._explore.search import Outcome
 from penstock._report.picture import Happening, broken_note, picture, trace_picture

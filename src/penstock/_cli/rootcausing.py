@@ -12,16 +12,15 @@ from typing import Any, Final
 
 import click
 
-from penstock._base.clean_text import json_text
 from penstock._base.files import write_whole
 from penstock._base.terminal import say, say_lines
+from penstock._base.text import json_text
 from penstock._cli.consenting import consent_to_look
 from penstock._replay.player import Playable, load_switches
 from penstock._rootcause.journeys import Hop, MetRule, find_packet, journey, packets_of
 from penstock._rootcause.ordering import Comparison, Happening, Inversion, compare, happenings
 from penstock._rootcause.plotting import as_svg, as_text, progress_file, read_points
-from penstock._rootcause.reduction import Reduced, reduce_commands
-from penstock._rootcause.rewinding import Rewind
+from penstock._rootcause.reduction import Reduced, Rewind, reduce_commands
 from penstock._story.story import numbered, sentences, tell
 from penstock._trace.retelling import record_of, stories_of
 from penstock._trace.trace import Trace, read_trace, trace_file

@@ -15,8 +15,7 @@ from penstock._base.files import absolute
 from penstock._base.typed import Flag, flags_of, hints_of, meanings_of
 from penstock._cli.options import A_PATH, Command, Decorator, OneOf, with_options
 from penstock._engine.building import plan
-from penstock._scenario.around import scenario_at
-from penstock._scenario.scenario import EVERY, READ_BY, SECTIONS, Scenario, with_fields
+from penstock._scenario.scenario import EVERY, READ_BY, SECTIONS, Scenario, scenario_at, with_fields
 from penstock.errors import PenstockError
 
 

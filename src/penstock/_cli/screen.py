@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from penstock._base.clean_text import on_one_line
+from penstock._base.text import on_one_line
 from penstock._explore.search import peak_rss_mb
 from penstock._fuzz.fuzzing import Fuzzing
 from penstock._fuzz.summary import counted, finding_line

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from penstock._base.clean_text import json_text
 from penstock._base.terminal import say_lines
+from penstock._base.text import json_text
 from penstock._cli.options import ci_options, json_option, traces_option
 from penstock._cli.output import Live, conclude, ending_lines, listed, verdict_lines
 from penstock._cli.scenarios import scenario_from, scenario_options

@@ -19,8 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, cast
 
-from penstock._base.loading import is_user_file, load_object, with_neighbours
-from penstock._base.users_code import kind_and_words, run_users
+from penstock._base.users_code import is_user_file, kind_and_words, load_object, run_users, with_neighbours
 from penstock._concolic.code.in_place import follow_modules, sources
 from penstock._concolic.packets.inputs import Question
 from penstock._concolic.run import TooManyDecisions, unnoticed
@@ -35,7 +34,7 @@ from penstock._controllers.osken.loading import namespaces_of
 from penstock._controllers.probing import Before, Given, HandOver, Perform, Reaction, unheard
 from penstock._controllers.snapshot import Heap, Snapshot
 from penstock._controllers.surface import MoreState, Surface
-from penstock._verdict.reservation import Reservation
+from penstock._verdict.verdict import Reservation
 from penstock._world.component import Event, Port, Send, Step
 from penstock._world.signals import FABRIC, Carrier, Power
 from penstock.errors import Interrupted, PenstockError

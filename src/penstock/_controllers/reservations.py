@@ -9,8 +9,7 @@ from typing import Final
 from penstock._controllers.c_contents import LOST
 from penstock._controllers.osken.dice import Roll
 from penstock._controllers.outside import NO_NETWORK
-from penstock._verdict.reservation import Reservation
-from penstock._verdict.stopping import Why
+from penstock._verdict.verdict import Reservation, Why
 
 
 def unsaved(names: Collection[str]) -> Iterator[Reservation]:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol, runtime_checkable
 
 from penstock._controllers.surface import MoreState
-from penstock._verdict.reservation import Reservation, Reserved
-from penstock._verdict.stopping import Why
+from penstock._verdict.verdict import Reservation, Reserved, Why
 
 MOST_TIMES: Final = 4
 """How often an engine begins anew."""

@@ -8,18 +8,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
-from penstock._base.loading import load_object
-from penstock._base.tables import Table, made_from
-from penstock._base.toml_files import telling_lines
-from penstock._base.typed import Place, concerning, fit, shown
+from penstock._base.reading import telling_lines
+from penstock._base.typed import Place, Table, concerning, fit, made_from, shown
+from penstock._base.users_code import load_object
 from penstock._controllers import origins, watched
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController, load_native
 from penstock._controllers.probing import Probeable
 from penstock._controllers.watched import Rolls
 from penstock._explore.strategies.plan import Plan, plan_of
-from penstock._properties.base import Property
-from penstock._properties.functions import FunctionProperty
+from penstock._properties.base import FunctionProperty, Property
 from penstock._properties.registry import property_named
 from penstock._properties.watch import Watch
 from penstock._scenario.options import Apps, MininetFile, NativeProgram, SymbolicOptions

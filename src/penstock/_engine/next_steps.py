@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from penstock._base.tables import made_from, toml_of
-from penstock._base.typed import flags_of
+from penstock._base.typed import flags_of, made_from, toml_of
 from penstock._engine.building import TIMERS, plan
 from penstock._explore.strategies.base import Narrowing, Ordering
 from penstock._explore.strategies.random_walks import RandomWalks
 from penstock._scenario.options import SymbolicOptions, options_of
 from penstock._scenario.scenario import SECTIONS, Scenario
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock._world.topology import Topology, topology
 from penstock.errors import PenstockError
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from penstock._explore.expand import EVERY
 from penstock._explore.search import Outcome, Search
-from penstock._verdict import stopping
+from penstock._verdict import verdict as stopping
 
 
 def depth_first(search: Search, *, sleep: bool = True) -> Outcome:

@@ -11,7 +11,7 @@ from functools import partial
 from random import Random
 
 from penstock._explore.search import Outcome, Search
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 
 _LOOKS = 256
 """How many steps are taken between two looks at the clock."""

@@ -16,7 +16,7 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from penstock._controllers.snapshot import Snapshot, difference
-from penstock._verdict.reservation import Reservation
+from penstock._verdict.verdict import Reservation
 from penstock._world.component import Message, Port, Step
 
 SHARE: Final = 0.05

@@ -21,10 +21,9 @@ from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.expand import Expand, SleepSetExpand, expand_all, expand_with_sleep_sets
 from penstock._explore.interning import MASK, WIDTH, Full
 from penstock._properties.base import Property, Undecided, Violated, ask, unfinished
-from penstock._properties.ending import Ending
-from penstock._verdict import stopping
-from penstock._verdict.reservation import Reservation
-from penstock._verdict.stopping import Bound, Why
+from penstock._properties.watch import Ending
+from penstock._verdict import verdict as stopping
+from penstock._verdict.verdict import Bound, Reservation, Why
 from penstock._world.transition import Transition
 from penstock.errors import PenstockError
 

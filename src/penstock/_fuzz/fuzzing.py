@@ -23,22 +23,20 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from penstock._base.clean_text import json_text
 from penstock._base.files import UnwritableError, absolute, make_folder, new_folder, write_whole
+from penstock._base.text import json_text
 from penstock._controllers import origins
 from penstock._fuzz.building import FuzzContext, build_setting
 from penstock._fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock._fuzz.deliveries import Deliveries
-from penstock._fuzz.generator import Generator
-from penstock._fuzz.harness import Harness
+from penstock._fuzz.generator import Generator, ScriptedInputs, Source
+from penstock._fuzz.harness import Harness, VirtualHarness
 from penstock._fuzz.inputs import Check, Fault, Input, Wait
 from penstock._fuzz.judging import REPEATED, VIOLATED, Finding, Invariant, Mishaps, Patient, Properties
 from penstock._fuzz.recorder import Recorder
-from penstock._fuzz.scripted import ScriptedInputs, Source
-from penstock._fuzz.virtual_harness import VirtualHarness
 from penstock._scenario.scenario import Scenario
 from penstock._trace.trace import TraceWriter
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock.errors import OtherVersion, PenstockError
 from penstock.openflow.messages import V10
 

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from penstock._base.suggesting import hint
+from penstock._base.text import hint
 from penstock._world.component import Endpoint
 from penstock.errors import PenstockError
 

@@ -30,10 +30,9 @@ from typing import Any, Final, Protocol
 
 import networkx as nx
 
-from penstock._base.loading import load_object
-from penstock._base.suggesting import hint
-from penstock._base.tables import refuse_unknown
-from penstock._base.users_code import explained
+from penstock._base.text import hint
+from penstock._base.typed import refuse_unknown
+from penstock._base.users_code import explained, load_object
 from penstock._forwarding.following import Follower
 from penstock._forwarding.invariants import (
     AllPairsReachability,
@@ -48,9 +47,8 @@ from penstock._forwarding.model import ForwardingModel
 from penstock._fuzz.building import FuzzContext
 from penstock._fuzz.controller_errors import ControllerErrors
 from penstock._fuzz.harness import Harness
+from penstock._fuzz.installed_rules import AmbiguousRules, TablesAsOrdered
 from penstock._fuzz.judging import HEALED, Finding, Invariant
-from penstock._fuzz.orders import TablesAsOrdered
-from penstock._fuzz.overlaps import AmbiguousRules
 from penstock._properties.registry import PROPERTIES, canonical, is_followed
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._world.hosts import Host

@@ -32,9 +32,8 @@ from typing import Final
 from penstock._base.files import UnwritableError, remove
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._controllers.tcp.session import ControlSession
-from penstock._fuzz.harness import Harness
+from penstock._fuzz.harness import FEWEST_STEPS, Harness
 from penstock._fuzz.live_harness import LiveHarness
-from penstock._fuzz.virtual_harness import FEWEST_STEPS
 from penstock._world.component import Component, Endpoint
 from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch, SwitchOptions

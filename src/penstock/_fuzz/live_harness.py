@@ -38,10 +38,9 @@ from penstock._controllers.tcp.reconnecting_session import ReconnectingSession
 from penstock._controllers.tcp.session import Patience
 from penstock._controllers.tcp.tls import tls_of
 from penstock._fuzz.building import FuzzContext
-from penstock._fuzz.harness import Harness
+from penstock._fuzz.harness import STEPS_PER_MS, Harness
 from penstock._fuzz.inputs import Fault, InjectFrame, Input, SendPacket
 from penstock._fuzz.recorder import Recorder
-from penstock._fuzz.virtual_harness import STEPS_PER_MS
 from penstock._world.component import Endpoint
 from penstock._world.signals import FABRIC
 from penstock._world.transition import DELIVER, Record

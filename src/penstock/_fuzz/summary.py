@@ -1,22 +1,92 @@
-"""What a fuzzing run comes to: one object for programs, some lines for people, a file in its folder."""
+"""What a fuzzing run comes to: one object for programs, some lines for people, a file in its folder.
+
+Passing violations: what was wrong for a while, and for how long.
+
+A violation *passes* if what is wrong is mended before it has lasted for `persistent_ms` in which the
+controllers could do something about it.  One that is there when the run ends, and has not lasted for that
+long, is among them too: nobody knows whether it would have passed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from penstock._base.clean_text import json_text
 from penstock._base.files import absolute, write_whole
+from penstock._base.text import json_text
 from penstock._engine.next_steps import Ran, Suggestion, advice, next_steps
-from penstock._explain.of_trace import finding_cause_lines
+from penstock._explain.explaining import finding_cause_lines
 from penstock._explore.search import peak_rss_mb
-from penstock._fuzz.fuzzing import Found, Report
-from penstock._fuzz.judging import REPEATED, VIOLATED
-from penstock._fuzz.passing import MOST_LISTED, number_passed, passing, passing_lines
+from penstock._fuzz.fuzzing import Found, Outcome, Report
+from penstock._fuzz.judging import REPEATED, VIOLATED, Finding
 from penstock._trace.trace import FindingLine, read_trace
-from penstock._verdict.stopping import Bound
-from penstock._verdict.verdict import Result, Verdict, judge
+from penstock._verdict.verdict import Bound, Result, Verdict, judge
+
+MOST_LISTED: Final = 1000
+_MOST_TOLD: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A violation that did not last."""
+
+    invariant: str
+    message: str
+    at: int
+    """When it came up, in milliseconds of the run's clock."""
+    lasted: int
+    is_over: bool = True
+    """Whether it was mended before the run ended."""
+    number: int = 1
+    """How many alike came to an end together."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "property": self.invariant,
+            "message": self.message,
+            "at_ms": self.at,
+            "lasted_ms": self.lasted,
+            "is_over": self.is_over,
+        }
+
+    def __str__(self) -> str:
+        until = "" if self.is_over else ", until the run ended"
+        when = f"for {self.lasted / 1000:g} s from {self.at / 1000:g} s on{until}"
+        return f"{self.invariant} {when}: {self.message}"
+
+
+def passing(outcome: Outcome) -> list[Passing]:
+    """Return the violations of a run that did not last, in the order in which they came up."""
+    found = [_passing(found.finding, found.at) for found in outcome.findings if found.finding.has_passed]
+    found += [_passing(each.finding, each.at, is_over=False) for each in outcome.undecided]
+    return sorted(found, key=lambda each: each.at)
+
+
+def _passing(finding: Finding, end: int, *, is_over: bool = True) -> Passing:
+    since = end if finding.since is None else finding.since
+    return Passing(finding.invariant, finding.message, since, max(0, end - since), is_over, finding.times)
+
+
+def number_passed(outcome: Outcome, found: Sequence[Passing]) -> int:
+    """Return how many violations passed, those too that are kept no more."""
+    return outcome.passed_besides + sum(each.number for each in found)
+
+
+def passing_lines(outcome: Outcome) -> Iterator[str]:
+    """Yield how many violations passed, and those that took the longest."""
+    found = passing(outcome)
+    if not found:
+        return
+    number = number_passed(outcome, found)
+    yield f"{number:,} violation{'' if number == 1 else 's'} passed without lasting:"
+    longest = sorted(found, key=lambda each: -each.lasted)[:_MOST_TOLD]
+    yield from (f"  {each}" for each in longest)
+    if more := number - sum(each.number for each in longest):
+        yield f"  and {more:,} more, none of which took longer."
+
 
 _LARGEST_IN_TIME: Final = 3_000_000
 _LARGEST_TRACE: Final = 30_000_000
@@ -46,7 +116,7 @@ def summary(report: Report) -> dict[str, Any]:
         "unanswered": outcome.unanswered,
         "remarks": outcome.remarks,
         "violations": _violations(report),
-        "passing": _passing(report),
+        "passing": _passing_lines(report),
         "passing_violations": [each.as_json() for each in passing(outcome)[:MOST_LISTED]],
         "unwritten": outcome.unwritten or None,
         "folder": str(report.folder),
@@ -59,7 +129,7 @@ def next_steps_of(report: Report) -> tuple[Suggestion, ...]:
     if lasting(report):
         return ()
     bounds = [*report.outcome.reasons, report.outcome.stopped_by]
-    return next_steps(Ran("fuzz", report.scenario, passing=_passing(report)), bounds)
+    return next_steps(Ran("fuzz", report.scenario, passing=_passing_lines(report)), bounds)
 
 
 def run_verdict(report: Report) -> Verdict:
@@ -72,7 +142,7 @@ def run_verdict(report: Report) -> Verdict:
     return judge(Result.BOUNDED, violated=violated, reasons=reasons, exercised=judged)
 
 
-def _passing(report: Report) -> int:
+def _passing_lines(report: Report) -> int:
     """Return how many violations went away before they counted."""
     return number_passed(report.outcome, passing(report.outcome))
 

@@ -43,12 +43,13 @@ from penstock._minimize.delta import (
     Unit,
     cues_of,
     ddmin,
+    hosts_of,
     one_by_one,
+    simplified,
     singles,
     units_of,
 )
 from penstock._minimize.progress import Progress, Step, UnkeptError, Watcher, kept_under
-from penstock._minimize.shrinking import hosts_of, simplified
 from penstock._replay.guided import Announce, Attempt, Reproducer
 from penstock._replay.live import LiveReproducer
 from penstock._replay.recording import RecordedInput, Recording

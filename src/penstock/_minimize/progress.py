@@ -23,7 +23,7 @@ from penstock._base.files import (
     open_to_read,
     write_whole,
 )
-from penstock._base.json_reading import parse_object, read_lines
+from penstock._base.reading import parse_object, read_lines
 from penstock._replay.guided import Announce, Attempt
 from penstock.errors import PenstockError
 

@@ -27,10 +27,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from penstock._base.clean_text import file_name, json_text, visible
 from penstock._base.files import absolute, copy, make_folder, remove, write_whole
-from penstock._base.json_reading import LARGEST_NUMBER, read_json
-from penstock._base.tables import toml_of
+from penstock._base.reading import LARGEST_NUMBER, read_json
+from penstock._base.text import file_name, json_text, visible
+from penstock._base.typed import toml_of
 from penstock._fuzz.inputs import Check, InjectFrame, Wait
 from penstock._minimize.ddmin import Minimal
 from penstock._minimize.progress import FILE

@@ -4,7 +4,6 @@ The library's properties are found by name in `registry`; to write one's own, a 
 `Property` or a function under `@invariant` or `@at_rest` will do.
 """
 
-from penstock._properties.base import UPHELD, Property, Violated
-from penstock._properties.functions import at_rest, invariant
+from penstock._properties.base import UPHELD, Property, Violated, at_rest, invariant
 
 __all__ = ["UPHELD", "Property", "Violated", "at_rest", "invariant"]

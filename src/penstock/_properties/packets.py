@@ -1,4 +1,12 @@
-"""Following packets through a network by the records of its steps.
+"""Packets and flows, followed through a network by the records of its steps.
+
+Which packet answers which: what lets a controller speak in place of a host.
+
+A controller that is handed an ARP request, a ping or a datagram may answer it by itself (an ARP proxy, a
+gateway, a name server).  Then the packet need not reach its host; what has to arrive is the answer.  Answers
+are told by what pairs them with their question: the addresses, and a ping's numbers or the ports.
+
+Following packets through a network by the records of its steps.
 
 A packet is known by the name its sender gave it (`h1#1`, the frame's tag); its copies share it, and packets
 without one (made by a controller, or sent by a host whose frames are not `named`) cannot be followed.
@@ -10,14 +18,20 @@ a search two.  A packet in a controller's memory is not counted: nobody can see 
 
 When a wire is cut or unplugged, what is on it is lost without a record; properties that count
 copies say what they make of that.
+
+Flows: packets that a rule as fine as OpenFlow 1.0 can tell would treat alike.
+
+Two packets belong to one flow if their addresses, VLAN, protocol, ports and ICMP type are the same;
+what differs from packet to packet (TCP flags, sequence numbers, TTL, DSCP) does not count.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from penstock._properties.answers import Key, question, read_packet
 from penstock._world.channels import CHANNEL_FAULTS
 from penstock._world.component import Event
 from penstock._world.frame import Frame
@@ -28,10 +42,74 @@ from penstock._world.switch import drops
 from penstock._world.switch.drops import Ended
 from penstock._world.switch.headers import read
 from penstock._world.transition import Record
-from penstock.addresses import BROADCAST_MAC
-from penstock.openflow.fields import ETH_LLDP
+from penstock.addresses import BROADCAST_MAC, is_multicast_mac
+from penstock.errors import PenstockError
+from penstock.openflow.fields import ETH_ARP, ETH_LLDP, IP_ICMP, IP_ICMPV6
 from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn, PacketOut
-from penstock.packet import ARP_REQUEST, describe
+from penstock.packet import (
+    ARP,
+    ARP_REPLY,
+    ARP_REQUEST,
+    ECHO_REPLY,
+    ECHO_REPLY_V6,
+    ECHO_REQUEST,
+    ECHO_REQUEST_V6,
+    ICMP,
+    TCP,
+    UDP,
+    Echo,
+    Ethernet,
+    ICMPv6,
+    IPv4,
+    IPv6,
+    describe,
+    parse,
+)
+
+Key = tuple[Hashable, ...]
+"""What a question and its answer have in common; empty if a packet is neither."""
+
+
+def question(data: bytes) -> Key:
+    """Return what an answer to a packet has to be about."""
+    match _payload(data):
+        case ARP(op, _, asker, _, asked) if op == ARP_REQUEST:
+            return ("arp", asker, asked)
+        case IPv4(a, b, _, ICMP(kind, _, Echo(number, seq))) if kind == ECHO_REQUEST:
+            return ("ping", a, b, number, seq)
+        case IPv6(a, b, _, ICMPv6(kind, _, Echo(number, seq))) if kind == ECHO_REQUEST_V6:
+            return ("ping", a, b, number, seq)
+        case IPv4(a, b, protocol, UDP(c, d) | TCP(c, d)) | IPv6(a, b, protocol, UDP(c, d) | TCP(c, d)):
+            return (protocol, a, b, c, d)
+    return ()
+
+
+def answer(data: bytes) -> Key:
+    """Return what a packet is an answer to."""
+    match _payload(data):
+        case ARP(op, _, asked, _, asker) if op == ARP_REPLY:
+            return ("arp", asker, asked)
+        case IPv4(b, a, _, ICMP(kind, _, Echo(number, seq))) if kind == ECHO_REPLY:
+            return ("ping", a, b, number, seq)
+        case IPv6(b, a, _, ICMPv6(kind, _, Echo(number, seq))) if kind == ECHO_REPLY_V6:
+            return ("ping", a, b, number, seq)
+        case IPv4(b, a, protocol, UDP(d, c) | TCP(d, c)) | IPv6(b, a, protocol, UDP(d, c) | TCP(d, c)):
+            return (protocol, a, b, c, d)
+    return ()
+
+
+def _payload(data: bytes) -> object:
+    packet = read_packet(data)
+    return None if packet is None else packet.payload
+
+
+def read_packet(data: bytes) -> Ethernet | None:
+    """Return a frame's layers, or None if it is none."""
+    try:
+        return parse(data)
+    except PenstockError:
+        return None
+
 
 _BETWEEN_NEIGHBOURS: Final = (ETH_LLDP, 0x8809)
 
@@ -263,30 +341,30 @@ def _drops(record: Record) -> list[tuple[str, int, str]]:
     return found
 
 
-class End(NamedTuple):
+class Fate(NamedTuple):
     """How a copy of a packet ended: in words, and what that says of the packet."""
 
     kind: Ended = Ended.KEPT
     why: str = ""
 
 
-def fate(record: Record, tag: str) -> End:
+def fate(record: Record, tag: str) -> Fate:
     """Return how a copy of a packet ended in a step."""
     node = record.node
     if isinstance(record.message, PacketIn):
-        return End()
+        return Fate()
     for channel, message in record.lost:
         if isinstance(message, Frame) and message.tag == tag:
-            return End(Ended.ASTRAY, f"{node} sent it out of port {channel.port}, where nobody is")
+            return Fate(Ended.ASTRAY, f"{node} sent it out of port {channel.port}, where nobody is")
     for dropped, port, why in _drops(record):
         if dropped == tag:
             told = f"{node} dropped it as it came in on port {port}, because {_reason(record, why)}"
-            return End(drops.kind_of(why), told)
+            return Fate(drops.kind_of(why), told)
     for event in record.events:
         match event:
             case Event("ignored", (_, Frame(data))):
-                return End(Ended.ASTRAY, f"it ended at {node}, who ignored {_changed(data)}")
-    return End(Ended.ASTRAY, f"it ended at {node}")
+                return Fate(Ended.ASTRAY, f"it ended at {node}, who ignored {_changed(data)}")
+    return Fate(Ended.ASTRAY, f"it ended at {node}")
 
 
 def _changed(data: bytes) -> str:
@@ -304,3 +382,64 @@ def _reason(record: Record, why: str) -> str:
             case Event("matched", (_, _, _, rule)):
                 return f"{why} (it met the rule {rule})"
     return why
+
+
+_ANSWERS: Final = {
+    (IP_ICMP, ECHO_REQUEST): ECHO_REPLY,
+    (IP_ICMP, ECHO_REPLY): ECHO_REQUEST,
+    (IP_ICMPV6, ECHO_REQUEST_V6): ECHO_REPLY_V6,
+    (IP_ICMPV6, ECHO_REPLY_V6): ECHO_REQUEST_V6,
+}
+
+
+class FlowEnd(NamedTuple):
+    """One side of a flow; what a packet does not have is 0."""
+
+    mac: int
+    ip: int
+    port: int
+
+
+class Flow(NamedTuple):
+    """What the packets of a flow have in common."""
+
+    source: FlowEnd
+    destination: FlowEnd
+    ethertype: int
+    vlan: int = 0
+    protocol: int = 0
+    icmp: tuple[int, int] = (0, 0)
+
+    def reverse(self) -> Flow:
+        """Return the flow of the answers: ends exchanged, and echo reply for echo request."""
+        kind, code = self.icmp
+        answer = _ANSWERS.get((self.protocol, kind), kind)
+        return self._replace(source=self.destination, destination=self.source, icmp=(answer, code))
+
+
+@lru_cache(maxsize=4096)
+def flow_of(data: bytes) -> Flow | None:
+    """Return the flow of a frame from one host to another; None for ARP, LLDP and what goes to many."""
+    fields = read(data).fields
+    ethertype = fields.get("eth_type", 0)
+    if not fields or is_multicast_mac(fields.get("eth_dst", 0)) or ethertype in (ETH_ARP, ETH_LLDP):
+        return None
+
+    def either(*names: str) -> int:
+        return next((fields[name] for name in names if name in fields), 0)
+
+    def end(side: str) -> FlowEnd:
+        return FlowEnd(
+            either(f"eth_{side}"),
+            either(f"ipv4_{side}", f"ipv6_{side}"),
+            either(f"tcp_{side}", f"udp_{side}", f"sctp_{side}"),
+        )
+
+    return Flow(
+        end("src"),
+        end("dst"),
+        ethertype,
+        either("vlan_vid"),
+        either("ip_proto"),
+        (either("icmpv4_type", "icmpv6_type"), either("icmpv4_code", "icmpv6_code")),
+    )

@@ -19,21 +19,19 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, NamedTuple
 
-from penstock._base.loading import load_object
-from penstock._base.suggesting import hint
-from penstock._base.tables import fitted
-from penstock._base.users_code import run_users
-from penstock._properties.affinity import FlowAffinity
-from penstock._properties.ambiguous import NoAmbiguousRules
-from penstock._properties.base import Property, PropertyFault
-from penstock._properties.black_holes import NoBlackHoles
-from penstock._properties.buffers import NoForgottenPackets
-from penstock._properties.controllers import ControllerCrash, ControllerHang
-from penstock._properties.functions import from_function
+from penstock._base.text import hint
+from penstock._base.typed import fitted
+from penstock._base.users_code import load_object, run_users
+from penstock._properties.base import Property, PropertyFault, from_function
+from penstock._properties.black_holes import NoBlackHoles, NoBlackHolesMobile
+from penstock._properties.controllers import (
+    ControllerCrash,
+    ControllerHang,
+    NoAmbiguousRules,
+    NoForgottenPackets,
+)
 from penstock._properties.loops import NoForwardingLoops
-from penstock._properties.moving_hosts import NoBlackHolesMobile
-from penstock._properties.paths import DirectPaths, StrictDirectPaths
-from penstock._properties.routing import UseCorrectRoutingTable
+from penstock._properties.paths import DirectPaths, FlowAffinity, StrictDirectPaths, UseCorrectRoutingTable
 from penstock.errors import PenstockError
 
 PROPERTIES: Final[Mapping[str, type[Property]]] = {

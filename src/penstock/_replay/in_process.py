@@ -35,14 +35,13 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 from penstock._controllers import origins
 from penstock._engine.building import Built, build
-from penstock._engine.watched_world import MOST_STEPS_TO_REST, WatchedWorld
+from penstock._engine.fresh_program import MOST_STEPS_TO_REST, WatchedWorld
 from penstock._explain.explaining import explain
 from penstock._fuzz.building import FuzzContext, build_setting
 from penstock._fuzz.delivery_scheduler import Waiting
-from penstock._fuzz.harness import Harness
+from penstock._fuzz.harness import MOST_STEPS_TO_OPEN, Harness, VirtualHarness
 from penstock._fuzz.inputs import Check, Input
 from penstock._fuzz.recorder import Recorder
-from penstock._fuzz.virtual_harness import MOST_STEPS_TO_OPEN, VirtualHarness
 from penstock._replay.guided import Attempt, GuidedReplay, Judge, Texts
 from penstock._replay.recording import (
     LOOK,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from penstock._base.tables import Table
+from penstock._base.typed import Table
 from penstock._base.users_code import nothing_runs
 from penstock._controllers.tcp.remote import RemoteController
 from penstock._engine.building import NetworkBuilder

@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import assert_never
 
-from penstock._base.json_reading import parse_object, read_lines
+from penstock._base.reading import parse_object, read_lines
 from penstock._engine.building import Built, build
-from penstock._engine.watched_world import is_quiet
+from penstock._engine.fresh_program import is_quiet
 from penstock._fuzz.building import build_setting
 from penstock._properties.watch import Watch
 from penstock._replay.guided import Attempt, Reproducer

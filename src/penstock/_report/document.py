@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock._base import version
-from penstock._base.clean_text import json_text, visible, visible_within
-from penstock._engine.conclusion import read_conclusion
-from penstock._engine.coverage import read_coverage
-from penstock._explain.of_trace import finding_cause_lines
+from penstock._base.text import json_text, visible, visible_within
+from penstock._engine.conclusion import read_conclusion, read_coverage
+from penstock._explain.explaining import finding_cause_lines
 from penstock._report.gathering import Gathered, Minimised, gather, inputs_of
 from penstock._report.layout import Drawing, controllers_in, drawing_in, drawing_of
 from penstock._report.run_story import Choice, chosen_lines, tell_run

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from penstock._base.json_reading import read_json
+from penstock._base.reading import read_json
 from penstock._minimize.progress import FILE
 from penstock._minimize.writing import FOLDER
 from penstock._rootcause.plotting import Point, read_points

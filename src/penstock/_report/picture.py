@@ -26,7 +26,7 @@ from typing import Final, NamedTuple, assert_never
 
 from rich.cells import cell_len, set_cell_size
 
-from penstock._base.clean_text import on_one_line
+from penstock._base.text import on_one_line
 from penstock._report.run_story import Choice, chosen_lines
 from penstock._story.story import headline
 from penstock._trace.retelling import record_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from penstock._explain.of_trace import finding_cause_lines
+from penstock._explain.explaining import finding_cause_lines
 from penstock._story.story import LONG, Story, fold_line, folds, numbered
 from penstock._trace.causal_slice import what_led_to
 from penstock._trace.retelling import record_of

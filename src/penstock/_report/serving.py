@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Final, TypedDict
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from penstock._base.clean_text import visible, visible_within
 from penstock._base.files import open_to_read
-from penstock._base.json_reading import LONGEST_LINE, line_of
+from penstock._base.reading import LONGEST_LINE, read_line
+from penstock._base.text import visible, visible_within
 from penstock._minimize.progress import FILE
 from penstock._minimize.writing import FOLDER
 from penstock._report.document import document_of, minimised_part, opened, report_on, verdict_of
@@ -156,7 +156,7 @@ def _run_is_over(file: Path) -> bool:
     if file.parent.name == FOLDER or (file.parent / SUMMARY).is_file():
         return True
     with open_to_read(file) as growing:
-        return not isinstance(TraceReader(file.name, line_of(growing, file.name, 1)).trace(), FuzzTrace)
+        return not isinstance(TraceReader(file.name, read_line(growing, file.name, 1)).trace(), FuzzTrace)
 
 
 def _minimising_is_over(file: Path) -> bool:
@@ -189,7 +189,7 @@ class _Growing:
         self._path = path
         self._file = open_to_read(path)
         self._rest = b""
-        self._reader = TraceReader(path.name, line_of(self._file, path.name, 1))
+        self._reader = TraceReader(path.name, read_line(self._file, path.name, 1))
         self._numbers: list[int] = []
         self._progress: object = None
         self._is_whole = _run_is_over(path)

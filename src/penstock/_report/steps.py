@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, TypedDict, assert_never
 
-from penstock._base.clean_text import visible
+from penstock._base.text import visible
 from penstock._report.layout import Drawing
 from penstock._report.run_story import finding_text
 from penstock._report.states import Change

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from penstock._base.json_reading import parse_object, read_lines
+from penstock._base.reading import parse_object, read_lines
 from penstock._minimize.progress import FILE, FORMAT
 from penstock.errors import PenstockError
 

@@ -13,9 +13,18 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Meta
 
-from penstock._base.suggesting import hint
-from penstock._base.tables import Table, fitted, made_from
-from penstock._base.typed import Checked, Count, Flag, Positive, Seconds, check_fields
+from penstock._base.text import hint
+from penstock._base.typed import (
+    Checked,
+    Count,
+    Flag,
+    Positive,
+    Seconds,
+    Table,
+    check_fields,
+    fitted,
+    made_from,
+)
 from penstock._properties.base import Property
 from penstock.errors import PenstockError
 

@@ -1,4 +1,6 @@
-"""Scenarios: a controller, a network around it, what may fail, and what must hold.
+"""Scenarios: what a user writes, or means by naming an app, as a value.
+
+Scenarios: a controller, a network around it, what may fail, and what must hold.
 
 A scenario is a TOML file or, with the same names, a `Scenario` in Python:
 
@@ -26,6 +28,11 @@ If no host is given a kind, nobody has said what traffic there is.  The hosts th
 controller would tell apart (see `_symbolic.discovery`); `[symbolic]` says how far that goes.
 
 Names like `file.py:Object` are looked for beside the scenario.
+
+The scenario that somebody means who names a file or a module.
+
+A `.toml` file is a scenario.  An app, by its `.py` file or its module's name, is put into a small network in
+which hosts send whatever makes a difference to it, and what can go wrong with any controller is looked for.
 """
 
 from __future__ import annotations
@@ -41,10 +48,20 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 from msgspec import Meta
 
 from penstock._base.files import absolute
-from penstock._base.suggesting import meant_instead
-from penstock._base.tables import Table, made_from, plain, refuse_unknown
-from penstock._base.toml_files import Source, read_toml, telling_lines
-from penstock._base.typed import Checked, Flag, Place, about, concerning, fit
+from penstock._base.reading import Source, read_toml, telling_lines
+from penstock._base.text import meant_instead
+from penstock._base.typed import (
+    Checked,
+    Flag,
+    Place,
+    Table,
+    about,
+    concerning,
+    fit,
+    made_from,
+    plain,
+    refuse_unknown,
+)
 from penstock._base.users_code import explained
 from penstock._controllers.controller import Controller
 from penstock._properties.base import Property
@@ -293,3 +310,25 @@ def scenario_of(table: dict[str, Any], folder: Path) -> Scenario:
             raise about([key], f"The key {key!r} of the scenario has its place in {' or '.join(homes)}.")
     refuse_unknown(table, known, "the scenario")
     return Scenario(**table, folder=folder)
+
+
+def scenario_at(path: Path) -> Scenario:
+    """Return the scenario of a file: a TOML scenario, or an app put into a small network."""
+    if path.suffix == ".toml":
+        return load_scenario(path)
+    if path.suffix == ".py" or (not path.exists() and "." in path.name and path.name == str(path)):
+        return _around(path)
+    raise PenstockError(f"{path} is no scenario: give a .toml file, an app's .py file or its module's name.")
+
+
+def _around(app: Path) -> Scenario:
+    """Return a scenario around an app: two switches, and hosts that send whatever makes a difference."""
+    if app.suffix == ".py" and not app.is_file():
+        raise PenstockError(f"There is no file {app}: give the path of an app.")
+    file = app.suffix == ".py"
+    return Scenario(
+        name=app.stem if file else app.name.rpartition(".")[2],
+        controller={"apps": [app.name if file else str(app)]},
+        topology="linear,2",
+        folder=absolute(app.parent if file else Path()),
+    )

@@ -26,7 +26,7 @@ from penstock._concolic.space import Inputs
 from penstock._concolic.terms import Term, evaluate
 from penstock._symbolic.forwarding.arrivals import passages
 from penstock._symbolic.table_classes import MOST_CLASSES, TableClass, TableClasses
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock._world.component import Endpoint
 from penstock._world.hosts import Host
 from penstock._world.hosts.symbolic_host import SymbolicHost

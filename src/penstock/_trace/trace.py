@@ -42,7 +42,7 @@ from typing import Final, TypeGuard, assert_never
 from penstock._base import version
 from penstock._base.code_files import digest_code
 from penstock._base.files import UnwritableError, absolute, make_folder, open_growing, write_whole
-from penstock._base.json_reading import LARGEST_NUMBER, LONGEST_LINE, parse_object, read_lines
+from penstock._base.reading import LARGEST_NUMBER, LONGEST_LINE, parse_object, read_lines
 from penstock._base.sealing import seal
 from penstock._controllers.origins import NOTES
 from penstock._story.explanation import Explanation

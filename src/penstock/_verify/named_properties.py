@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from penstock._base.suggesting import hint
-from penstock._properties.ambiguous import NoAmbiguousRules
+from penstock._base.text import hint
 from penstock._properties.base import Property
-from penstock._properties.controllers import ControllerCrash, ControllerHang
+from penstock._properties.controllers import ControllerCrash, ControllerHang, NoAmbiguousRules
 from penstock._properties.registry import PROPERTIES, WEAKER, canonical, registered
 from penstock._verify.invariants import NoLoops
 from penstock.errors import PenstockError

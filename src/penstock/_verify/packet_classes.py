@@ -41,7 +41,7 @@ from penstock._symbolic.faithfulness import departures
 from penstock._symbolic.forwarding.matching import Header
 from penstock._symbolic.remembering import Origin, Remembering, Sequel, cut_ties
 from penstock._symbolic.trials import Trials
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock._verify.abstract_controller import Request
 from penstock._verify.observations import LEFT_OPEN, Experience
 from penstock._world.frame import Frame

@@ -27,25 +27,32 @@ from penstock._controllers.probing import Probeable
 from penstock._controllers.surface import MoreState
 from penstock._engine import fresh_program
 from penstock._engine.building import Built, begun, build
-from penstock._engine.coverage import KEY as COVERAGE
-from penstock._engine.coverage import came_to, covered_name
-from penstock._engine.finding import Finding
+from penstock._engine.conclusion import KEY as COVERAGE
+from penstock._engine.conclusion import Finding, came_to, covered_name
 from penstock._engine.next_steps import Ran, Suggestion, next_steps
 from penstock._explain.cause import cause_of
 from penstock._explain.past import Past
 from penstock._explore.reexecution import made_again
 from penstock._explore.search import Bounds, Progress, Stop, Violation, peak_rss_mb
-from penstock._properties.ambiguous import NoAmbiguousRules, switches_of
 from penstock._properties.base import Property, never_exercised
+from penstock._properties.controllers import NoAmbiguousRules, switches_of
 from penstock._properties.registry import canonical
 from penstock._properties.watch import Watch
 from penstock._scenario.options import VerifyOptions, options_of
 from penstock._scenario.scenario import DEFAULT_PROPERTIES, Scenario
 from penstock._trace.scene import Scene
 from penstock._trace.trace import ProofSetup, TraceFolder, verdict_of
-from penstock._verdict.reservation import Reservation
-from penstock._verdict.stopping import Bound, Why
-from penstock._verdict.verdict import Result, Verdict, judge, unconfirmed, unjudged, without_network
+from penstock._verdict.verdict import (
+    Bound,
+    Reservation,
+    Result,
+    Verdict,
+    Why,
+    judge,
+    unconfirmed,
+    unjudged,
+    without_network,
+)
 from penstock._verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
 from penstock._verify.abstract_switch import SwitchQueues

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock._scenario.scenario import Scenario
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock._verify.abstract_switch import MATCH, NOMATCH
 from penstock._world.component import Endpoint
 from penstock._world.hosts import Host

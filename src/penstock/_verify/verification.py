@@ -25,7 +25,7 @@ from penstock._explore.search import Bounds, Outcome, Progress, Search, Stop, Vi
 from penstock._properties.base import Property
 from penstock._properties.watch import Watch
 from penstock._scenario.options import Method
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock._verify.abstract_controller import CONTROL, SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
 from penstock._verify.abstract_switch import ADD, FORWARD, MATCH, NOMATCH, REPLY

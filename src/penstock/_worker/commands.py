@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from penstock._base.files import absolute
 from penstock._base.terminal import complain, pass_on
-from penstock._verdict.stopping import Bound
-from penstock._verdict.verdict import Result, told
+from penstock._verdict.verdict import Bound, Result, told
 from penstock._verdict.verdict import sentence as sentence_of
 from penstock._worker.containment import Terminal
 from penstock._worker.supervision import Allowance, Job, Lost, Tell, supervise

@@ -18,7 +18,7 @@ from dataclasses import dataclass, is_dataclass
 from enum import Enum
 from typing import Any, Final
 
-from penstock._verdict.stopping import Bound
+from penstock._verdict.verdict import Bound
 
 _LENGTH: Final = struct.Struct("!Q")
 MOST_BYTES: Final = 1 << 30

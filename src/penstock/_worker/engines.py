@@ -20,8 +20,7 @@ from penstock._controllers import outside
 from penstock._engine.next_steps import Ran, next_steps
 from penstock._explore.search import Outcome, Progress, peak_rss_mb
 from penstock._scenario.scenario import Scenario
-from penstock._verdict.stopping import Bound
-from penstock._verdict.verdict import Result, Verdict, judge
+from penstock._verdict.verdict import Bound, Result, Verdict, judge
 from penstock._worker.containment import leave_network
 from penstock._worker.supervision import Allowance, Job, Lost, Supervised, Tell, supervise
 from penstock.errors import PenstockError

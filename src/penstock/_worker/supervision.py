@@ -27,8 +27,8 @@ from penstock._base.files import own_number
 from penstock._controllers import calls
 from penstock._controllers.calls import Fatal, Page
 from penstock._controllers.watchdog import Spent, spent
-from penstock._verdict import stopping
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict import verdict as stopping
+from penstock._verdict.verdict import Bound, Why
 from penstock._worker.containment import Contained, Terminal, start
 from penstock._worker.crossing import Frames, Garbled, send
 from penstock._world.network import ComponentRaised

@@ -19,7 +19,6 @@ can be given a wrong one on purpose.
 
 from __future__ import annotations
 
-from penstock.packet.arp import ARP, ARP_REPLY, ARP_REQUEST
 from penstock.packet.build import (
     arp_reply,
     arp_request,
@@ -29,8 +28,21 @@ from penstock.packet.build import (
     tcp_segment,
     udp_datagram,
 )
-from penstock.packet.header import checksum
-from penstock.packet.icmp import (
+from penstock.packet.ip import DONT_FRAGMENT, MORE_FRAGMENTS, ExtensionHeader, IPv4, IPv6
+from penstock.packet.link import (
+    ARP,
+    ARP_REPLY,
+    ARP_REQUEST,
+    LLDP,
+    NEAREST_BRIDGE,
+    Ethernet,
+    LldpId,
+    Tlv,
+    VlanTag,
+    parse,
+)
+from penstock.packet.phrase import describe
+from penstock.packet.transport import (
     ECHO_REPLY,
     ECHO_REPLY_V6,
     ECHO_REQUEST,
@@ -40,18 +52,17 @@ from penstock.packet.icmp import (
     NEIGHBOUR_SOLICITATION,
     SOURCE_LINK_LAYER,
     TARGET_LINK_LAYER,
+    TCP,
+    UDP,
     Echo,
     ICMPv6,
     NeighbourAdvertisement,
     NeighbourFlags,
     NeighbourOption,
     NeighbourSolicitation,
+    TcpFlags,
+    checksum,
 )
-from penstock.packet.ip import DONT_FRAGMENT, MORE_FRAGMENTS, ExtensionHeader, IPv4, IPv6
-from penstock.packet.link import Ethernet, VlanTag, parse
-from penstock.packet.lldp import LLDP, NEAREST_BRIDGE, LldpId, Tlv
-from penstock.packet.phrase import describe
-from penstock.packet.transport import TCP, UDP, TcpFlags
 
 __all__ = [
     "ARP",

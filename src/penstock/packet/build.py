@@ -12,12 +12,10 @@ from dataclasses import replace
 from penstock.addresses import BROADCAST_MAC, ipv4, mac
 from penstock.errors import PenstockError
 from penstock.openflow.fields import ETH_ARP, ETH_IPV4, IP_ICMP, IP_TCP, IP_UDP
-from penstock.packet.arp import ARP, ARP_REPLY, ARP_REQUEST
-from penstock.packet.icmp import ECHO_REPLY, ECHO_REQUEST, ICMP, Echo
 from penstock.packet.ip import IPv4
-from penstock.packet.link import Ethernet, Network
+from penstock.packet.link import ARP, ARP_REPLY, ARP_REQUEST, Ethernet, Network
 from penstock.packet.phrase import describe
-from penstock.packet.transport import TCP, UDP, TcpFlags
+from penstock.packet.transport import ECHO_REPLY, ECHO_REQUEST, ICMP, TCP, UDP, Echo, TcpFlags
 
 Address = int | str
 

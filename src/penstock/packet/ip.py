@@ -14,9 +14,20 @@ from struct import Struct
 from typing import Final
 
 from penstock.openflow.fields import IP_ICMP, IP_ICMPV6, IP_TCP, IP_UDP
-from penstock.packet.header import blanked, checksum, fit, words_with_options
-from penstock.packet.icmp import ICMP, ICMPv6, parse_icmp, parse_icmpv6
-from penstock.packet.transport import TCP, UDP, parse_tcp, parse_udp
+from penstock.packet.transport import (
+    ICMP,
+    TCP,
+    UDP,
+    ICMPv6,
+    blanked,
+    checksum,
+    fit,
+    parse_icmp,
+    parse_icmpv6,
+    parse_tcp,
+    parse_udp,
+    words_with_options,
+)
 
 MORE_FRAGMENTS: Final = 1
 DONT_FRAGMENT: Final = 2

@@ -1,12 +1,6 @@
-"""Ethernet frames with their VLAN tags: the outermost layer, and where parsing starts.
+"""The link layer, where parsing starts: Ethernet with VLAN tags, ARP, and LLDP (IEEE 802.1AB).
 
-Parsing loses nothing: for every byte string that `parse` accepts, `parse(data).to_bytes() ==
-data`.  A layer that is cut short or malformed stays opaque bytes in the layer around it, a wrong
-checksum or length is kept where a right one would be None, and what follows a datagram that ends
-before its frame does is the frame's `padding`.
-
-Frames of IEEE 802.3, with a length in place of the type, have an opaque payload.  Nothing is
-padded to Ethernet's least size: software networks do not do so either.
+ARP between other addresses than Ethernet's and IPv4's stays opaque bytes.
 """
 
 from __future__ import annotations
@@ -14,14 +8,139 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from struct import Struct
+from typing import Final, TypeVar
 
+from penstock.addresses import mac
 from penstock.errors import PenstockError
 from penstock.openflow.fields import ETH_ARP, ETH_IPV4, ETH_IPV6, ETH_LLDP, ETH_QINQ, ETH_VLAN
-from penstock.packet.arp import ARP, parse_arp
-from penstock.packet.header import fit
 from penstock.packet.ip import IPv4, IPv6, parse_ipv4, parse_ipv6
-from penstock.packet.lldp import LLDP, parse_lldp
+from penstock.packet.transport import fit
+
+ARP_REQUEST: Final = 1
+ARP_REPLY: Final = 2
+
+_ARP = Struct("!IHHHIIHII")
+_ETHERNET = 1
+_ADDRESS_TYPES = _ETHERNET << 16 | ETH_IPV4
+_SIZES = 6 << 8 | 4
+
+
+@dataclass(frozen=True, slots=True)
+class ARP:
+    """An ARP packet: sender's and target's hardware (MAC) and protocol (IPv4) address."""
+
+    op: int
+    sha: int
+    spa: int
+    tha: int
+    tpa: int
+
+    def to_bytes(self) -> bytes:
+        """Return the packet as it is on the wire."""
+        sha, tha = self.sha, self.tha
+        return _ARP.pack(
+            _ADDRESS_TYPES,
+            _SIZES,
+            self.op,
+            sha >> 32,
+            sha & 0xFFFFFFFF,
+            self.spa,
+            tha >> 32,
+            tha & 0xFFFFFFFF,
+            self.tpa,
+        )
+
+
+def parse_arp(data: bytes) -> tuple[ARP, bytes] | None:
+    """Return the packet and the bytes after it, or None if it is cut short or of other addresses."""
+    if len(data) < _ARP.size:
+        return None
+    addresses, sizes, op, sha, sha_low, spa, tha, tha_low, tpa = _ARP.unpack_from(data)
+    if addresses != _ADDRESS_TYPES or sizes != _SIZES:
+        return None
+    return ARP(op, sha << 32 | sha_low, spa, tha << 32 | tha_low, tpa), data[_ARP.size :]
+
+
+NEAREST_BRIDGE: Final = mac("01:80:c2:00:00:0e")
+"""The group address that no bridge forwards, to which LLDP is sent."""
+
+_END, _CHASSIS, _PORT, _TTL = range(4)
+_HEAD = Struct("!H")
+
+
+@dataclass(frozen=True, slots=True)
+class LldpId:
+    """A chassis or a port: how it is named (a subtype of the standard) and its name."""
+
+    subtype: int
+    value: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the information of the TLV that holds this name."""
+        return bytes((self.subtype,)) + self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Tlv:
+    """A type, and a value whose length goes without saying."""
+
+    kind: int
+    value: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the TLV as it is on the wire."""
+        head = fit("LLDP type", self.kind, 7) << 9 | fit("LLDP length", len(self.value), 9)
+        return _HEAD.pack(head) + self.value
+
+
+@dataclass(frozen=True, slots=True)
+class LLDP:
+    """An LLDP packet: a chassis and one of its ports speak, to be believed for `ttl` seconds."""
+
+    chassis: LldpId
+    port: LldpId
+    ttl: int = 120
+    tlvs: tuple[Tlv, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """Return the packet as it is on the wire."""
+        tlvs = (
+            Tlv(_CHASSIS, self.chassis.to_bytes()),
+            Tlv(_PORT, self.port.to_bytes()),
+            Tlv(_TTL, self.ttl.to_bytes(2)),
+            *self.tlvs,
+            Tlv(_END, b""),
+        )
+        return b"".join(tlv.to_bytes() for tlv in tlvs)
+
+
+def parse_lldp(data: bytes) -> tuple[LLDP, bytes] | None:
+    """Return the packet and the bytes after it, or None if it does not start or end as it must."""
+    tlvs: list[Tlv] = []
+    at = 0
+    while at + 2 <= len(data):
+        (head,) = _HEAD.unpack_from(data, at)
+        start, at = at + 2, at + 2 + (head & 0x1FF)
+        if at > len(data):
+            return None
+        if head == _END:
+            packet = _from_tlvs(tlvs)
+            return (packet, data[at:]) if packet else None
+        tlvs.append(Tlv(head >> 9, data[start:at]))
+    return None
+
+
+def _from_tlvs(tlvs: list[Tlv]) -> LLDP | None:
+    if [tlv.kind for tlv in tlvs[:3]] != [_CHASSIS, _PORT, _TTL] or any(tlv.kind == _END for tlv in tlvs):
+        return None
+    chassis, port, ttl = (tlv.value for tlv in tlvs[:3])
+    if not chassis or not port or len(ttl) != 2:
+        return None
+    return LLDP(
+        LldpId(chassis[0], chassis[1:]), LldpId(port[0], port[1:]), int.from_bytes(ttl), tuple(tlvs[3:])
+    )
+
 
 _ADDRESSES = struct.Struct("!HIHI")
 _HEADER = struct.Struct("!HIHIH")

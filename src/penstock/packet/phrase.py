@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from penstock.addresses import ipv4_text, ipv6_text, mac_text
 from penstock.errors import PenstockError
-from penstock.packet.arp import ARP, ARP_REPLY, ARP_REQUEST
-from penstock.packet.icmp import (
+from penstock.packet.ip import FRAGMENT, IPv4, IPv6
+from penstock.packet.link import ARP, ARP_REPLY, ARP_REQUEST, LLDP, Ethernet, VlanTag, parse
+from penstock.packet.transport import (
     ECHO_REPLY,
     ECHO_REPLY_V6,
     ECHO_REQUEST,
     ECHO_REQUEST_V6,
     ICMP,
+    TCP,
+    UDP,
     Echo,
     ICMPv6,
     NeighbourAdvertisement,
     NeighbourSolicitation,
 )
-from penstock.packet.ip import FRAGMENT, IPv4, IPv6
-from penstock.packet.link import Ethernet, VlanTag, parse
-from penstock.packet.lldp import LLDP
-from penstock.packet.transport import TCP, UDP
 
 _ICMP_NAMES = {
     ECHO_REPLY: "echo reply",

@@ -260,8 +260,7 @@ def test_a_run_saved_before_its_violation_has_no_verdict(tmp_path: Path) -> None
 def test_what_broke_at_rest_is_no_verdict_of_a_run_that_went_on(tmp_path: Path) -> None:
     """Taken again, such a run is not looked at while it rests in between."""
     (tmp_path / "mine.py").write_text(
-        "from penstock._properties.functions import at_rest\n\n\n"
-        "@at_rest\ndef never(states):\n    return False\n"
+        "from penstock._properties.base import at_rest\n\n\n@at_rest\ndef never(states):\n    return False\n"
     )
     changes = (
         ("ring,3", "linear,2"),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.export.export_lab import EXAMPLES, exported, fuzzed, rewritten, searched
 
-from penstock._base.clean_text import visible
+from penstock._base.text import visible
 from penstock._check.check import check
 from penstock._controllers.controller import Controller
 from penstock._engine.conclusion import Conclusion

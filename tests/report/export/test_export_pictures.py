@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.report.export.export_lab import exported, fuzzed, proved, refused, rewritten, searched
 
-from penstock._base.clean_text import visible
+from penstock._base.text import visible
 from penstock._report.export.graphs import (
     LONGEST_TEXT,
     MOST_STEPS,

@@ -21,8 +21,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
 
-from penstock._base.clean_text import visible
 from penstock._base.files import TRACES
+from penstock._base.text import visible
 from penstock._cli.stepper.keys import Help, Keys, Prompt
 from penstock._cli.stepper.model import MOST_ON, Looking, Run, breakpoint_of, kind_of
 from penstock._cli.stepper.panes import Changes, Choosing, Drawing, Inside, Judging, LineList, Pane, Story

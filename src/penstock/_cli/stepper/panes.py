@@ -29,7 +29,7 @@ from textual.strip import Strip
 from textual.widgets import OptionList, Static, Tab, Tabs
 from textual.widgets.option_list import Option
 
-from penstock._base.clean_text import on_one_line, visible
+from penstock._base.text import on_one_line, visible
 from penstock._cli.stepper.model import Choice, Looking, Moment, Run
 from penstock._report.picture import Note, lanes_of, picture
 from penstock._report.states import Change

@@ -69,7 +69,7 @@ from penstock._controllers.osken.sessions import held_xids
 from penstock._controllers.probing import Before, Given, HandOver, Perform, Reaction, unheard
 from penstock._controllers.snapshot import Snapshot
 from penstock._controllers.surface import MoreState, Surface
-from penstock._verdict.reservation import Reservation
+from penstock._verdict.verdict import Reservation
 from penstock._world.component import Event, Port, Send, Step
 from penstock._world.signals import FABRIC, Carrier, Power
 from penstock.errors import PenstockError

@@ -24,9 +24,8 @@ from typing import Any, Final
 
 from penstock._base import ryu_names
 from penstock._base.code_files import note_imports
-from penstock._base.loading import file_of
-from penstock._base.suggesting import hint
-from penstock._base.users_code import bar_while_looking, explained
+from penstock._base.text import hint
+from penstock._base.users_code import bar_while_looking, explained, file_of
 from penstock._controllers import origins
 from penstock._controllers.osken import framework, ryu, standins
 from penstock.errors import OtherVersion, PenstockError

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from penstock._base import ryu_names
-from penstock._base.checkout import cache_folder
 from penstock._base.files import UnwritableError, copy, make_folder, write_whole
+from penstock._base.ryu_names import cache_folder
 from penstock._controllers.osken import sdist_metadata
 from penstock.errors import PenstockError
 

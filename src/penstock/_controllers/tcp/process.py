@@ -31,8 +31,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from penstock._base.clean_text import visible
 from penstock._base.files import UnwritableError, add, open_appended
+from penstock._base.text import visible
 from penstock._base.users_code import bar_while_looking
 from penstock._controllers.tcp import ports, supervisor
 from penstock._controllers.tcp.log_lines import LineSplitter

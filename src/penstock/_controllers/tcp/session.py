@@ -28,9 +28,9 @@ from penstock.errors import PenstockError
 from penstock.openflow.error_codes import OpenFlowError
 from penstock.openflow.messages import EchoReply, EchoRequest, Error, Hello, OpenFlowMessage
 from penstock.openflow.wire import decode, encode
-from penstock.openflow.wire.framing import HEADER, Framer
-from penstock.openflow.wire.hello import HELLO_TYPE
-from penstock.openflow.wire.quoting import SentBytes, refusal_of
+from penstock.openflow.wire.codec import SentBytes, refusal_of
+from penstock.openflow.wire.primitives import HEADER, Framer
+from penstock.openflow.wire.shared_messages import HELLO_TYPE
 
 ERROR_TYPE: Final = 1
 

@@ -20,8 +20,8 @@ from penstock._explore.search import Outcome, Search
 from penstock._explore.strategies.guide import Guide
 from penstock._explore.strategies.kinds import Options
 from penstock._explore.tables import Entry, taken
-from penstock._verdict import stopping
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict import verdict as stopping
+from penstock._verdict.verdict import Bound, Why
 
 Price = Callable[[int, Options, int], list[tuple[int, Entry]]]
 """What is taken in a state, given its options and the set of those picked: each with its price, in order."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from penstock._base.tables import Table
-from penstock._base.typed import Count, Positive
+from penstock._base.typed import Count, Positive, Table
 from penstock._explore.strategies.base import Strategy
 from penstock._world.hosts import Host, HostMaker
 from penstock._world.network import Network

@@ -15,10 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from penstock._base.loading import load_object
-from penstock._base.suggesting import hint
-from penstock._base.tables import fitted
-from penstock._base.users_code import run_users
+from penstock._base.text import hint
+from penstock._base.typed import fitted
+from penstock._base.users_code import load_object, run_users
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Outcome
 from penstock._explore.strategies.base import Narrowing, Ordering, Strategy
@@ -32,7 +31,7 @@ from penstock._explore.strategies.races import Races
 from penstock._explore.strategies.random_walks import RandomWalks
 from penstock._explore.strategies.unusual import Unusual
 from penstock._properties.base import Property
-from penstock._verdict.stopping import Bound, Why
+from penstock._verdict.verdict import Bound, Why
 from penstock.errors import PenstockError
 
 STRATEGIES: Final[Mapping[str, type[Strategy]]] = {

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from penstock._base.clean_text import visible
+from penstock._base.text import visible
 from penstock._explain.past import packet_names
 from penstock._report.export.violations import Source, Violated, source_of, violations_of
 from penstock._report.layout import Drawing, controllers_in, drawing_in, in_turn

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 from xml.etree import ElementTree
 
-from penstock._base.clean_text import visible
+from penstock._base.text import visible
 from penstock._engine.conclusion import UNKNOWN, Conclusion
 from penstock._report.export.violations import Source, violations_of
 from penstock._trace.trace import CUT_SHORT

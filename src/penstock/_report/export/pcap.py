@@ -34,7 +34,7 @@ from pathlib import Path
 from struct import Struct
 from typing import BinaryIO, Final
 
-from penstock._base.clean_text import on_one_line, visible
+from penstock._base.text import on_one_line, visible
 from penstock._base.version import VERSION
 from penstock._replay.player import Played, TracePlayer, playable
 from penstock._trace.consent import Consent

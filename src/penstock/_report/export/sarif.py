@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TextIO, assert_never
 from urllib.parse import quote
 
-from penstock._base.clean_text import visible
+from penstock._base.text import visible
 from penstock._base.version import VERSION
 from penstock._controllers.origins import places_of
 from penstock._engine.conclusion import UNKNOWN, Conclusion

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TextIO, assert_never
 
-from penstock._base.clean_text import on_one_line
+from penstock._base.text import on_one_line
 from penstock._report.export.violations import source_of
 from penstock._trace.retelling import stories_of
 from penstock._trace.trace import FindingLine, InputLine, Line, LogLine, Trace

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from penstock._engine.conclusion import Conclusion, read_conclusion
-from penstock._engine.coverage import read_coverage
-from penstock._explain.of_trace import finding_cause
+from penstock._engine.conclusion import Conclusion, read_conclusion, read_coverage
+from penstock._explain.explaining import finding_cause
 from penstock._minimize.writing import FOLDER
 from penstock._report.gathering import SUMMARY, read_summary
 from penstock._report.run_story import Choice, tell_run

@@ -20,7 +20,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
-from penstock._base.clean_text import json_text, visible
+from penstock._base.text import json_text, visible
 
 SCRIPTS: Final = (
     "dom.js",

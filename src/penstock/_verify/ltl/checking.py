@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock._explore.search import PERIOD, Bounds, Stop, peak_rss_mb
-from penstock._verdict import stopping
+from penstock._verdict import verdict as stopping
 from penstock._verify.ltl.core import FALSE, Release, holds, is_propositional, negation
 from penstock._verify.ltl.grounding import Grounded, ground
 from penstock._verify.ltl.meaning import Interpretation

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from penstock._base.suggesting import meant_instead
+from penstock._base.text import meant_instead
 from penstock._verify.ltl.parser import FormulaError
 from penstock._verify.ltl.syntax import (
     IGNORED,

@@ -26,7 +26,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from penstock._base.suggesting import hint
+from penstock._base.text import hint
 from penstock._base.typed import Count, check_fields
 from penstock._world.component import Event, Port, Send, Step
 from penstock._world.fabric import Mobility

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from penstock._base.suggesting import hint
-from penstock._base.tables import fitted
+from penstock._base.text import hint
+from penstock._base.typed import fitted
 from penstock._world.hosts.host import GIVEN, Host
 from penstock._world.hosts.ping import Ping
 from penstock._world.hosts.symbolic_host import SymbolicHost

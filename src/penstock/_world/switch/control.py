@@ -50,7 +50,7 @@ from penstock.openflow.messages import (
     TableMod,
 )
 from penstock.openflow.stats import StatsReply, StatsRequest, TableFeaturesRequest
-from penstock.openflow.wire.quoting import quotation
+from penstock.openflow.wire.codec import quotation
 
 _CHANGES: Final = (FlowMod, GroupMod, MeterMod, PacketOut, PortMod, TableMod)
 """What a slave controller may not send (specification 1.3 §6.3.4); its own async settings it may."""

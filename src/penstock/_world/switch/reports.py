@@ -72,7 +72,7 @@ from penstock.openflow.stats import (
     TableStats,
 )
 from penstock.openflow.wire import encode
-from penstock.openflow.wire.framing import MAX_LENGTH
+from penstock.openflow.wire.primitives import MAX_LENGTH
 
 _LISTS: Final = (Flows, Ports, PortDescs, GroupDescs, GroupCounters, Meters, MeterConfigs, TableFeaturesReply)
 """The answers that are one list, which may be too long for one message."""

@@ -23,8 +23,7 @@ from typing import Any
 
 from penstock._base.code_files import note_imports
 from penstock._base.files import nearest
-from penstock._base.loading import file_of
-from penstock._base.users_code import bar_while_looking
+from penstock._base.users_code import bar_while_looking, file_of
 from penstock._world.topology.builder import TopologyBuilder
 from penstock._world.topology.mininet_standin import StandInFinder, is_mininet
 from penstock._world.topology.mininet_topo import Topo

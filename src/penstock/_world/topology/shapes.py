@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock._base.suggesting import meant_instead
+from penstock._base.text import meant_instead
 from penstock._world.topology.builder import TopologyBuilder
 from penstock._world.topology.value import Topology
 from penstock.errors import PenstockError

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from penstock._base.suggesting import meant_instead
+from penstock._base.text import meant_instead
 from penstock._world.component import Endpoint
 from penstock.addresses import ipv4_text, mac_text
 from penstock.errors import PenstockError

@@ -16,6 +16,6 @@ may be refused for another of them, because Open vSwitch looks for mistakes of s
 """
 
 from penstock.openflow.wire.codec import decode, encode
-from penstock.openflow.wire.framing import Framer
+from penstock.openflow.wire.primitives import Framer
 
 __all__ = ["Framer", "decode", "encode"]

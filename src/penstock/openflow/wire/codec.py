@@ -1,8 +1,10 @@
-"""From a message to its bytes and back: the header, and the form that each version has for each message."""
+"""From a message to its bytes and back: the header, a form for each message, what an error quotes of one."""
 
 from __future__ import annotations
 
 import struct
+from collections import deque
+from dataclasses import replace
 from typing import Final
 
 from penstock.errors import PenstockError
@@ -11,6 +13,7 @@ from penstock.openflow.messages import (
     V10,
     V13,
     BarrierReply,
+    Error,
     FeaturesReply,
     FlowRemoved,
     GetAsyncReply,
@@ -23,10 +26,8 @@ from penstock.openflow.messages import (
     RoleReply,
 )
 from penstock.openflow.stats import StatsReply
-from penstock.openflow.wire.forms import MessageForm
-from penstock.openflow.wire.framing import HEADER, MAX_LENGTH
-from penstock.openflow.wire.hello import HELLO_TYPE, read_hello, write_hello
-from penstock.openflow.wire.octets import bad_length
+from penstock.openflow.wire.primitives import HEADER, MAX_LENGTH, MessageForm, bad_length
+from penstock.openflow.wire.shared_messages import HELLO_TYPE, read_hello, write_hello
 from penstock.openflow.wire.v10 import FORMS10
 from penstock.openflow.wire.v13 import FORMS13
 
@@ -111,3 +112,55 @@ def decode(data: bytes, version: int | None = None, *, at_switch: bool = False) 
     if at_switch and form.kind in _FROM_SWITCHES:
         raise OpenFlowError(ErrorCode.BAD_TYPE, f"Only a switch sends a {form.kind.__name__}.")
     return form.read(data, xid)
+
+
+_ERROR_FIELDS: Final = 4
+MOST_QUOTED: Final = MAX_LENGTH - HEADER.size - _ERROR_FIELDS
+"""How many bytes fit into an error message beside its own fields."""
+
+_KEPT: Final = 512
+"""How many messages of a session are kept: more than wait to be read by a switch (see
+`_fuzz.live_harness`)."""
+
+
+def quoted(data: bytes) -> bytes:
+    """Return what an error quotes of a message's bytes."""
+    return data[:MOST_QUOTED]
+
+
+def quotation(message: OpenFlowMessage, version: int) -> bytes:
+    """Return what an error quotes of a message; nothing of one that the version cannot write."""
+    try:
+        return quoted(encode(message, version))
+    except PenstockError:
+        return b""
+
+
+def refusal_of(data: bytes, refused: OpenFlowError, version: int) -> Error:
+    """Return the answer to bytes that could not be read."""
+    kind, code = refused.refusal.code(version)
+    return Error(kind, code, quoted(data), xid=int.from_bytes(data[4:8]))
+
+
+class SentBytes:
+    """The last messages that a peer sent, as it wrote them."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._kept: deque[bytes] = deque(maxlen=_KEPT)
+
+    def keep(self, data: bytes) -> None:
+        """Keep the bytes of a message that was read."""
+        self._kept.append(data)
+
+    def in_error(self, error: Error) -> Error:
+        """Return an error with what the peer wrote in place of the same message written anew."""
+        if (error.type, error.code) == ErrorCode.HELLO_INCOMPATIBLE.code(self._version):
+            return error
+        for data in reversed(self._kept):
+            if data[1:2] == error.data[1:2] and data[4:8] == error.data[4:8] and self._is(data, error.data):
+                return replace(error, data=quoted(data))
+        return error
+
+    def _is(self, data: bytes, rewritten: bytes) -> bool:
+        return data == rewritten or quotation(decode(data), self._version) == rewritten

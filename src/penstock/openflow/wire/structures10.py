@@ -1,12 +1,6 @@
-"""The match of 1.0, twelve fields of fixed size, in terms of the fields of 1.3.
+"""The structures of 1.0, in terms of those of 1.3: the match, twelve fields of fixed size, and the actions.
 
-The translation is Open vSwitch's.  The same bytes mean an IP protocol or an ARP operation, an IP or
-an ARP address, a port or an ICMP type, as the Ethernet type and the protocol say; a field whose
-prerequisites are not asked for means nothing and vanishes.  The VLAN id 0xffff asks for no tag; a
-priority alone asks for some tag.  An ICMP type or code over 255 can be written in 16 bits but no
-packet has it; it is kept with a 16-bit mask, which no packet satisfies.
-
-The other way only what 1.0 can say is written; anything else is the caller's mistake, and named.
+Its setters are set-fields where 1.3 has the same, its lists of actions one `ApplyActions`.
 """
 
 from __future__ import annotations
@@ -15,6 +9,21 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from penstock.errors import PenstockError
+from penstock.openflow.actions import (
+    Action,
+    ApplyActions,
+    Enqueue,
+    ExperimenterAction,
+    Instruction,
+    Output,
+    PopVlan,
+    SetField,
+    SetTransportDst,
+    SetTransportSrc,
+    SetVlanPcp,
+    SetVlanVid,
+)
+from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.fields import (
     BY_NAME,
     ETH_ARP,
@@ -29,6 +38,7 @@ from penstock.openflow.fields import (
 )
 from penstock.openflow.match import Match, Term
 from penstock.openflow.wire.ports import port_from10, port_to10
+from penstock.openflow.wire.primitives import Form, Forms, plain, vendor
 
 _MATCH: Final = Struct("!IH6s6sHBxHBB2xIIHH")
 MATCH10_SIZE: Final = _MATCH.size
@@ -36,7 +46,7 @@ MATCH10_SIZE: Final = _MATCH.size
 _IN_PORT, _VLAN, _SRC, _DST, _TYPE, _PROTO, _TP_SRC, _TP_DST = (1 << bit for bit in range(8))
 _NW_SRC_SHIFT, _NW_DST_SHIFT = 8, 14
 _NW_SRC, _NW_DST = 0x3F << _NW_SRC_SHIFT, 0x3F << _NW_DST_SHIFT
-_PCP, _TOS = 1 << 20, 1 << 21
+_PCP, _TOS_WILDCARD = 1 << 20, 1 << 21
 _EVERY_BIT = (1 << 22) - 1
 _NOTHING = _EVERY_BIT & ~(31 << _NW_SRC_SHIFT | 31 << _NW_DST_SHIFT)
 """The wildcards of a match that looks at nothing; 32 stands for all bits of an address."""
@@ -114,7 +124,7 @@ def _read_network(
 ) -> list[Term]:
     name_proto, full_proto, name_src, name_dst = _NETWORK[eth_type]
     terms: list[Term] = []
-    if not wildcards & _TOS and name_proto == "ip_proto":
+    if not wildcards & _TOS_WILDCARD and name_proto == "ip_proto":
         terms.append(Term("ip_dscp", tos >> 2, 0x3F))
     if not wildcards & _PROTO:
         terms.append(Term(name_proto, proto, full_proto))
@@ -146,7 +156,7 @@ _SLOTS: Final = {
     "eth_src": _Slot("src", _SRC),
     "eth_type": _Slot("type", _TYPE),
     "vlan_pcp": _Slot("pcp", _PCP),
-    "ip_dscp": _Slot("tos", _TOS, _IP),
+    "ip_dscp": _Slot("tos", _TOS_WILDCARD, _IP),
     "ip_proto": _Slot("proto", _PROTO, _IP),
     "arp_op": _Slot("proto", _PROTO, _ARP),
     "icmpv4_type": _Slot("tp_src", _TP_SRC, (ETH_IPV4,), IP_ICMP),
@@ -240,3 +250,98 @@ def _check_priority(wildcards: int, values: dict[str, int]) -> None:
         )
     if "vlan" in values and wildcards & _VLAN and wildcards & _PCP:
         raise PenstockError("OpenFlow 1.0 cannot ask for just any VLAN tag: give its id or its priority.")
+
+
+_OUTPUT = Struct("!HHHH")
+_ENQUEUE = Struct("!HHH6xI")
+_MAC = Struct("!HH6s6x")
+_ADDRESS = Struct("!HHI")
+_TOS = Struct("!HHB3x")
+
+_OUTPUT_TYPE, _TOS_TYPE, _ENQUEUE_TYPE = 0, 8, 11
+_MAC_TYPES = {"eth_src": 4, "eth_dst": 5}
+_ADDRESS_TYPES = {"ipv4_src": 6, "ipv4_dst": 7}
+
+
+def _write_output(action: Output) -> bytes:
+    return _OUTPUT.pack(_OUTPUT_TYPE, _OUTPUT.size, port_to10(action.port), action.max_len)
+
+
+def _read_output(data: bytes, at: int, _end: int) -> Output:
+    _, _, port, max_len = _OUTPUT.unpack_from(data, at)
+    return Output(port_from10(port), max_len)
+
+
+def _write_enqueue(action: Enqueue) -> bytes:
+    return _ENQUEUE.pack(_ENQUEUE_TYPE, _ENQUEUE.size, port_to10(action.port), action.queue_id)
+
+
+def _read_enqueue(data: bytes, at: int, _end: int) -> Enqueue:
+    _, _, port, queue_id = _ENQUEUE.unpack_from(data, at)
+    return Enqueue(port_from10(port), queue_id)
+
+
+def _write_set_field(action: SetField) -> bytes:
+    field, value = action.field, action.value
+    if field in _MAC_TYPES:
+        return _MAC.pack(_MAC_TYPES[field], _MAC.size, value.to_bytes(6))
+    if field in _ADDRESS_TYPES:
+        return _ADDRESS.pack(_ADDRESS_TYPES[field], _ADDRESS.size, value)
+    if field == "ip_dscp":
+        return _TOS.pack(_TOS_TYPE, _TOS.size, value << 2)
+    raise PenstockError(f"OpenFlow 1.0 cannot set {field}: use another action or speak 1.3.")
+
+
+def _setter(number: int, struct: Struct, field: str) -> Form:
+    """Return the form of a setter whose value is a whole number of bytes."""
+    size = 6 if struct is _MAC else 4
+
+    def read(data: bytes, at: int, _end: int) -> SetField:
+        return SetField(field, int.from_bytes(data[at + 4 : at + 4 + size]))
+
+    return Form(number, struct.size, SetField, _write_set_field, read)
+
+
+def _read_tos(data: bytes, at: int, _end: int) -> SetField:
+    tos = data[at + 4]
+    if tos & 3:
+        # The two low bits belong to congestion notification; a set-field of DSCP has no place for them.
+        raise OpenFlowError(
+            ErrorCode.ACTION_BAD_ARGUMENT, f"An IP type of service cannot be set to {tos:#04x}."
+        )
+    return SetField("ip_dscp", tos >> 2)
+
+
+ACTIONS10: Final = Forms[Action](
+    "action of OpenFlow 1.0",
+    ErrorCode.ACTION_BAD_TYPE,
+    ErrorCode.ACTION_BAD_LEN,
+    Form(_OUTPUT_TYPE, _OUTPUT.size, Output, _write_output, _read_output),
+    plain(1, SetVlanVid, "H2x", "vid"),
+    plain(2, SetVlanPcp, "B3x", "pcp"),
+    plain(3, PopVlan),
+    *(_setter(number, _MAC, field) for field, number in _MAC_TYPES.items()),
+    *(_setter(number, _ADDRESS, field) for field, number in _ADDRESS_TYPES.items()),
+    Form(_TOS_TYPE, _TOS.size, SetField, _write_set_field, _read_tos),
+    plain(9, SetTransportSrc, "H2x", "port"),
+    plain(10, SetTransportDst, "H2x", "port"),
+    Form(_ENQUEUE_TYPE, _ENQUEUE.size, Enqueue, _write_enqueue, _read_enqueue),
+    vendor(ExperimenterAction),
+)
+
+
+def write_instructions10(instructions: tuple[Instruction, ...]) -> bytes:
+    """Return the actions of a flow, which are all the instructions 1.0 has."""
+    if not instructions:
+        return b""
+    first, *more = instructions
+    if more or not isinstance(first, ApplyActions):
+        names = ", ".join(type(instruction).__name__ for instruction in instructions)
+        raise PenstockError(f"OpenFlow 1.0 cannot be told {names}: give one ApplyActions.")
+    return ACTIONS10.write(first.actions)
+
+
+def read_instructions10(data: bytes, at: int, end: int) -> tuple[Instruction, ...]:
+    """Return the actions that fill these bytes as instructions; no actions are no instructions."""
+    actions = ACTIONS10.read(data, at, end)
+    return (ApplyActions(actions),) if actions else ()

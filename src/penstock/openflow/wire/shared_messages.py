@@ -1,17 +1,104 @@
-"""Statistics messages: a number that says which statistics, a flag, and the body that number calls for."""
+"""Messages that both versions build alike: Hello, PacketOut, and statistics (1.0) or multipart (1.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
 from struct import Struct
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from penstock.errors import PenstockError
+from penstock.openflow.actions import Action
 from penstock.openflow.error_codes import ErrorCode, OpenFlowError
+from penstock.openflow.messages import Hello, PacketOut
 from penstock.openflow.stats import Desc, StatsReply, StatsRequest
-from penstock.openflow.wire.forms import BODY, MessageForm, Room
-from penstock.openflow.wire.octets import Elements, text_field, text_of
+from penstock.openflow.wire.ports import PORTS10, PORTS13, PortForm
+from penstock.openflow.wire.primitives import (
+    BODY,
+    PADDING,
+    Elements,
+    Forms,
+    MessageForm,
+    Room,
+    bad_length,
+    padded,
+    text_field,
+    text_of,
+)
+from penstock.openflow.wire.structures10 import ACTIONS10
+from penstock.openflow.wire.structures13 import ACTIONS13
+
+HELLO_TYPE = 0
+
+_ELEMENT = Struct("!HH")
+_VERSION_BITMAP = 1
+_WORD = 4
+_MAX_VERSION = 255
+_MAX_WORDS = (_MAX_VERSION + 1) // 32
+"""A version is one byte of the header, so the bits after these can name none."""
+
+
+def write_hello(message: Hello) -> bytes:
+    """Return the body of a greeting."""
+    if message.versions is None:
+        return b""
+    if not all(0 <= version <= _MAX_VERSION for version in message.versions):
+        raise PenstockError(f"Hello cannot offer the versions {sorted(message.versions)}: give 0 to 255.")
+    bits = sum(1 << version for version in message.versions)
+    words = max(1, -(-bits.bit_length() // 32))
+    octets = b"".join([(bits >> 32 * word & 0xFFFFFFFF).to_bytes(_WORD) for word in range(words)])
+    length = _ELEMENT.size + len(octets)
+    return _ELEMENT.pack(_VERSION_BITMAP, length) + octets + PADDING[length & 7]
+
+
+def read_hello(data: bytes, xid: int) -> Hello:
+    """Return a greeting of any version; of several version bitmaps the last counts."""
+    versions: frozenset[int] | None = None
+    at = BODY
+    while len(data) - at >= _ELEMENT.size:
+        kind, length = _ELEMENT.unpack_from(data, at)
+        if length < _ELEMENT.size or at + padded(length) > len(data):
+            break
+        octets = data[at + _ELEMENT.size : at + length]
+        if kind == _VERSION_BITMAP and octets and not len(octets) % _WORD:
+            versions = _versions(octets)
+        at += padded(length)
+    return Hello(versions, data[0], xid=xid)
+
+
+def _versions(octets: bytes) -> frozenset[int]:
+    """Return the versions of a bitmap, which has the lowest first word first."""
+    return frozenset(
+        word * 32 + bit
+        for word in range(min(len(octets) // _WORD, _MAX_WORDS))
+        for bit in range(32)
+        if int.from_bytes(octets[word * _WORD : word * _WORD + _WORD]) >> bit & 1
+    )
+
+
+def _form(layout: str, ports: PortForm, forms: Forms[Action]) -> MessageForm:
+    struct = Struct(layout)
+    start = BODY + struct.size
+
+    def write(message: PacketOut) -> bytes:
+        actions = forms.write(message.actions)
+        head = struct.pack(message.buffer_id, ports.to_wire(message.in_port), len(actions))
+        return head + actions + message.data
+
+    def read(data: bytes, xid: int) -> PacketOut:
+        buffer_id, in_port, length = struct.unpack_from(data, BODY)
+        end = start + length
+        if end > len(data) or length % 8:
+            raise bad_length("The list of actions of a PacketOut", length)
+        actions = forms.read(data, start, end)
+        return PacketOut(buffer_id, ports.from_wire(in_port), actions, data[end:], xid=xid)
+
+    return MessageForm(13, PacketOut, Room(start, 1), write, read)
+
+
+PACKET_OUT_FORM10: Final = _form("!IHH", PORTS10, ACTIONS10)
+PACKET_OUT_FORM13: Final = _form("!IIH6x", PORTS13, ACTIONS13)
+
 
 _MORE = 1
 

@@ -1,4 +1,6 @@
-"""The one place that cleans text which an app, a trace or a controller process brought along.
+"""Text for people: cleaned of what others put into it, and with a hint where a name is unknown.
+
+The one place that cleans text which an app, a trace or a controller process brought along.
 
 Such text goes to terminals, reports, pictures, captures and CI servers.  There a control character may steer
 a terminal, a bidirectional override may have a line read as another, and half a character may be refused by
@@ -8,8 +10,10 @@ reader sees that it is there, and nothing acts on it.  All other text stays as i
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -58,3 +62,22 @@ def json_text(value: Any, **options: Any) -> str:
     """Return plain data as JSON that is printable ASCII, whatever its texts have in them."""
     # The one control character that JSON does not want escaped.
     return json.dumps(value, **options).replace("\x7f", "\\u007f")
+
+
+def meant_instead(word: object, known: Iterable[object]) -> str | None:
+    """Return the known name that a word is nearest to, whatever its case; None if none is near."""
+    by_folded = {str(name).casefold(): str(name) for name in known}
+    near = difflib.get_close_matches(str(word).casefold(), by_folded, 1)
+    return by_folded[near[0]] if near else None
+
+
+def hint(word: object, known: Iterable[object], otherwise: str = "") -> str:
+    """Return how a sentence about an unknown word ends: with the name that was meant, or with all there are.
+
+    `otherwise` takes the place of the list of names.
+    """
+    names = [str(name) for name in known]
+    near = meant_instead(word, names)
+    if near is not None:
+        return f"did you mean {near!r}?"
+    return otherwise or (f"choose {', '.join(names)}." if names else "there are none.")

@@ -1,17 +1,4 @@
-"""Match fields of 1.3 (OXM) as bytes, in matches and in set-field actions.
-
-Only the class OPENFLOW_BASIC is known.  A match on any other (Nicira's 0x0000 and 0x0001, an
-experimenter's) is refused as a bad field, as the specification asks of a switch that does not
-support it; Open vSwitch knows many of Nicira's.  A packet-in is read loosely, as Open vSwitch
-does: there the fields describe a packet, and what is not understood is skipped.
-
-A header (class, field, has-mask, length) is one 32-bit number here, so one look-up says
-whether all four fit together; only when they do not is it worked out which is wrong.
-
-Matches are values in canonical order, so the order on the wire is lost.  The one rule about it,
-that a field comes after those it depends on, is therefore checked here; that it comes with them
-at all is the switch's business.
-"""
+"""The structures of 1.3: match fields (OXM), actions, instructions, buckets of groups, bands of meters."""
 
 from __future__ import annotations
 
@@ -19,11 +6,52 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from penstock.errors import PenstockError
-from penstock.openflow.actions import SetField
+from penstock.openflow.actions import (
+    Action,
+    ApplyActions,
+    ClearActions,
+    CopyTtlIn,
+    CopyTtlOut,
+    DecMplsTtl,
+    DecNwTtl,
+    ExperimenterAction,
+    ExperimenterInstruction,
+    GotoTable,
+    Group,
+    Instruction,
+    Output,
+    PopMpls,
+    PopPbb,
+    PopVlan,
+    PushMpls,
+    PushPbb,
+    PushVlan,
+    SetField,
+    SetMplsTtl,
+    SetNwTtl,
+    SetQueue,
+    UseMeter,
+    WriteActions,
+    WriteMetadata,
+)
 from penstock.openflow.error_codes import ErrorCode, OpenFlowError
 from penstock.openflow.fields import BY_NAME, BY_NUMBER, FIELDS, OPENFLOW_BASIC, Field
 from penstock.openflow.match import Match, Term
-from penstock.openflow.wire.octets import PADDING, bad_length, padded
+from penstock.openflow.messages import Band, Bucket, MeterMod
+from penstock.openflow.stats import MeterConfig
+from penstock.openflow.wire.primitives import (
+    BODY,
+    PADDING,
+    Elements,
+    Form,
+    Forms,
+    MessageForm,
+    Room,
+    bad_length,
+    padded,
+    plain,
+    vendor,
+)
 
 SET_FIELD: Final = 25
 _OXM_MATCH = 1
@@ -211,3 +239,129 @@ def read_set_field(data: bytes, at: int, end: int) -> SetField:
             ErrorCode.ACTION_BAD_SET_ARGUMENT, f"{tlv.field} cannot be set to 0x{data[start:end].hex()}."
         )
     return SetField(tlv.field, value)
+
+
+ACTIONS13: Final = Forms[Action](
+    "action of OpenFlow 1.3",
+    ErrorCode.ACTION_BAD_TYPE,
+    ErrorCode.ACTION_BAD_LEN,
+    plain(0, Output, "IH6x", "port", "max_len"),
+    plain(11, CopyTtlOut),
+    plain(12, CopyTtlIn),
+    plain(15, SetMplsTtl, "B3x", "ttl"),
+    plain(16, DecMplsTtl),
+    plain(17, PushVlan, "H2x", "ethertype"),
+    plain(18, PopVlan),
+    plain(19, PushMpls, "H2x", "ethertype"),
+    plain(20, PopMpls, "H2x", "ethertype"),
+    plain(21, SetQueue, "I", "queue_id"),
+    plain(22, Group, "I", "group_id"),
+    plain(23, SetNwTtl, "B3x", "ttl"),
+    plain(24, DecNwTtl),
+    Form(SET_FIELD, 0, SetField, write_set_field, read_set_field),
+    plain(26, PushPbb, "H2x", "ethertype"),
+    plain(27, PopPbb),
+    vendor(ExperimenterAction),
+)
+
+
+_ACTIONS = Struct("!HH4x")
+_BUCKET = Struct("!HHII4x")
+_BUCKETS = Elements("A bucket", least=_BUCKET.size, refusal=ErrorCode.GROUP_BAD_BUCKET)
+
+
+def _carrier(number: int, kind: type[ApplyActions] | type[WriteActions]) -> Form:
+    """Return the form of an instruction that holds actions."""
+
+    def write(instruction: ApplyActions | WriteActions) -> bytes:
+        octets = ACTIONS13.write(instruction.actions)
+        return _ACTIONS.pack(number, _ACTIONS.size + len(octets)) + octets
+
+    def read(data: bytes, at: int, end: int) -> Instruction:
+        return kind(ACTIONS13.read(data, at + _ACTIONS.size, end))
+
+    return Form(number, 0, kind, write, read)
+
+
+INSTRUCTIONS13: Final = Forms[Instruction](
+    "instruction of OpenFlow 1.3",
+    ErrorCode.INSTRUCTION_UNKNOWN,
+    ErrorCode.INSTRUCTION_BAD_LEN,
+    plain(1, GotoTable, "B3x", "table_id"),
+    plain(2, WriteMetadata, "4xQQ", "value", "mask"),
+    _carrier(3, WriteActions),
+    _carrier(4, ApplyActions),
+    plain(5, ClearActions),
+    plain(6, UseMeter, "I", "meter_id"),
+    vendor(ExperimenterInstruction),
+    length_first=True,
+)
+
+
+def write_buckets(buckets: tuple[Bucket, ...]) -> bytes:
+    """Return the buckets of a group one after the other."""
+    parts = []
+    for bucket in buckets:
+        octets = ACTIONS13.write(bucket.actions)
+        length = _BUCKET.size + len(octets)
+        parts.append(_BUCKET.pack(length, bucket.weight, bucket.watch_port, bucket.watch_group) + octets)
+    return b"".join(parts)
+
+
+def read_buckets(data: bytes, at: int, end: int) -> tuple[Bucket, ...]:
+    """Return the buckets that fill these bytes."""
+    return _BUCKETS.read(data, at, end, _read_bucket)
+
+
+def _read_bucket(data: bytes, at: int, end: int) -> Bucket:
+    length, weight, watch_port, watch_group = _BUCKET.unpack_from(data, at)
+    if length % 8:
+        raise bad_length("The list of actions of a bucket", length - _BUCKET.size)
+    return Bucket(ACTIONS13.read(data, at + _BUCKET.size, end), weight, watch_port, watch_group)
+
+
+_BAND = Struct("!HHII")
+_BANDS = Elements("A band", least=16, length_at=2, step=8)
+_METER = Struct("!HHI")
+
+METER_CONFIGS = Elements("A meter", least=_METER.size)
+
+
+def _write_bands(bands: tuple[Band, ...]) -> bytes:
+    parts = []
+    for band in bands:
+        length = _BAND.size + len(band.body)
+        if length < _BANDS.least or length % _BANDS.step:
+            raise PenstockError(f"The body of a band has {len(band.body)} bytes: give 4, or more by eights.")
+        parts.append(_BAND.pack(band.type, length, band.rate, band.burst_size) + band.body)
+    return b"".join(parts)
+
+
+def _read_band(data: bytes, at: int, end: int) -> Band:
+    kind, _, rate, burst_size = _BAND.unpack_from(data, at)
+    return Band(kind, rate, burst_size, data[at + _BAND.size : end])
+
+
+def _write_mod(message: MeterMod) -> bytes:
+    return _METER.pack(message.command, message.flags, message.meter_id) + _write_bands(message.bands)
+
+
+def _read_mod(data: bytes, xid: int) -> MeterMod:
+    command, flags, meter_id = _METER.unpack_from(data, BODY)
+    bands = _BANDS.read(data, BODY + _METER.size, len(data), _read_band)
+    return MeterMod(command, flags, meter_id, bands, xid=xid)
+
+
+METER_MOD_FORM = MessageForm(29, MeterMod, Room(BODY + _METER.size, 8), _write_mod, _read_mod)
+
+
+def write_meter_config(meter: MeterConfig) -> bytes:
+    """Return the configuration of a meter."""
+    bands = _write_bands(meter.bands)
+    return _METER.pack(_METER.size + len(bands), meter.flags, meter.meter_id) + bands
+
+
+def read_meter_config(data: bytes, at: int, end: int) -> MeterConfig:
+    """Return the configuration that fills these bytes."""
+    _, flags, meter_id = _METER.unpack_from(data, at)
+    return MeterConfig(meter_id, flags, _BANDS.read(data, at + _METER.size, end, _read_band))

@@ -1,1 +1,0 @@
-"""What Penstock stands on: the table of parts, how each is tried, and how to get what is missing."""
