@@ -232,7 +232,7 @@ def test_keywords_are_the_fields_of_scenarios_and_of_tables(typed: Any, tables: 
     own = {item.name for item in fields(Scenario)}
     assert set(ScenarioFields.__annotations__) == own
     wanted = own | {item.name for table in tables for item in fields(table)}
-    bounds = {"states", "seconds", "memory_mb"} if typed is VerifyFields else set()
+    bounds = {"states", "seconds", "memory_mb", "network"} if typed is VerifyFields else set()
     assert set(typed.__annotations__) == wanted | bounds
 
 
