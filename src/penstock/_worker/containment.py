@@ -33,6 +33,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
+from penstock._base.garbage import collect_seldom
 from penstock.errors import PenstockError
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -353,6 +354,7 @@ def _enter(output: int, faults: int, scratch: str, terminal: Terminal) -> None:
         os.dup2(output, 2)
     os.close(output)
     faulthandler.enable(faults, all_threads=False)
+    collect_seldom()
     _lower(resource.RLIMIT_FSIZE, MOST_FILE_BYTES)
     _lower(resource.RLIMIT_CORE, 0)
     if os.getuid():
