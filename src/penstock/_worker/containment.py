@@ -33,6 +33,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
+from penstock._controllers import confined
+from penstock._worker import syscalls
 from penstock.errors import PenstockError
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -47,6 +49,9 @@ _IFF_UP: Final = 1
 _FLAGS_OF: Final = struct.Struct("16sH14x")
 """The beginning of a `struct ifreq` that is asked for an interface's flags."""
 
+_ANY_ADDRESS: Final = tuple(f"/proc/sys/net/{version}/ip_nonlocal_bind" for version in ("ipv4", "ipv6"))
+"""What lets a program listen at addresses that a network does not have."""
+
 MOST_FILE_BYTES: Final = 8 << 30
 """How large a file may become that the worker, or anything that it starts, writes."""
 MOST_PROCESSES: Final = 512
@@ -59,6 +64,8 @@ _CLEANING_S: Final = 5.0
 """How long the warden may take to end what is left."""
 
 _STATUS: Final = struct.Struct("i")
+_LONGEST_TOLD: Final = 1024
+"""How much may be told of a worker's end: what fits into a pipe at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,8 @@ class Ended:
     """How a process ended: by itself with a status, or by a signal."""
 
     status: int
+    asked: str = ""
+    """What it had asked the network for, from which it was cut off."""
 
     @property
     def signal(self) -> int:
@@ -124,8 +133,10 @@ class Contained:
 
     def how_it_ended(self) -> Ended | None:
         """Return how it ended, once it has; None if nobody could tell."""
-        told = os.read(self.status, _STATUS.size)
-        return Ended(_STATUS.unpack(told)[0]) if len(told) == _STATUS.size else None
+        told = os.read(self.status, _LONGEST_TOLD)
+        if len(told) < _STATUS.size:
+            return None
+        return Ended(_STATUS.unpack_from(told)[0], told[_STATUS.size :].decode())
 
     def last_words(self) -> str:
         """Return where Python was when the worker died of a signal, if it could tell."""
@@ -163,8 +174,8 @@ Work = Callable[[int], None]
 """What a worker does; it is given the file to tell things by."""
 
 
-def start(work: Work, terminal: Terminal = Terminal.NONE) -> Contained:
-    """Have a worker do something.
+def start(work: Work, terminal: Terminal = Terminal.NONE, *, apart: bool = False) -> Contained:
+    """Have a worker do something; `apart` has it without a network, if the kernel allows that.
 
     Whatever is waiting to be printed is printed first, or it would be printed twice.
     """
@@ -195,12 +206,14 @@ def start(work: Work, terminal: Terminal = Terminal.NONE) -> Contained:
     try:
         for file in (reports, status, printed):
             os.close(file)
-        _guard(scratch, tell_status, report, partial(_enter, output, faults, scratch, terminal), work)
+        _guard(scratch, tell_status, report, partial(_enter, output, faults, scratch, terminal), work, apart)
     finally:
         os._exit(70)
 
 
-def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None], work: Work) -> NoReturn:
+def _guard(
+    scratch: str, tell_status: int, report: int, enter: Callable[[], None], work: Work, apart: bool
+) -> NoReturn:
     """Be the warden, and start the rest."""
     ours = os.getppid()
     # If we are killed before the warden knows what to do then, it hears of that when it does.
@@ -218,17 +231,26 @@ def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None
     else:
         _clean_up_after(ours, scratch, _end_children)
     _limit_processes()
+    if apart and _leave_network():
+        # Here, since this process is still there when the worker has died, and can tell what it asked for.
+        confined.withhold_network()
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    ours_of_line, line = socket.socketpair()
     worker = os.fork()
     if worker:
         os.close(report)
-        _be_init(worker, tell_status)
+        line.close()
+        _be_init(worker, tell_status, ours_of_line)
+    ours_of_line.close()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _hear_of_parent(signal.SIGKILL)
     os.close(tell_status)
     try:
         enter()
+        if confined.is_apart():
+            syscalls.have_told(line)
+        line.close()
         work(report)
     finally:
         # Threads of the program that are left, and what it has registered for the end, are not waited for.
@@ -249,16 +271,42 @@ def _limit_processes() -> None:
             Path("/proc/sys/kernel/pid_max").write_text(str(MOST_PROCESSES))
 
 
-def _be_init(worker: int, tell_status: int) -> NoReturn:
-    """Take in orphans until the worker has ended, then end what is left."""
+def _be_init(worker: int, tell_status: int, line: socket.socket) -> NoReturn:
+    """Take in orphans until the worker has ended, then end what is left; note what is told of them."""
     status = None
-    while status is None:
-        process, ended = os.waitpid(-1, 0)
-        if process == worker:
-            status = ended
-    os.write(tell_status, _STATUS.pack(status))
+    woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    listener = syscalls.receive(line)
+    line.close()
+    ready = select.poll()
+    ready.register(woken, select.POLLIN)
+    if listener is not None:
+        ready.register(listener, select.POLLIN)
+    while True:
+        while (ended := _ended_child()) is not None:
+            if ended[0] == worker:
+                status = ended[1]
+        if status is not None:
+            break
+        for file, events in ready.poll():
+            if file == woken:
+                with suppress(BlockingIOError):
+                    os.read(woken, 1 << 12)
+            elif not events & select.POLLIN or not syscalls.note_one(file):
+                # All who could make such calls have ended.
+                ready.unregister(file)
+    os.write(tell_status, _STATUS.pack(status) + confined.asked_for().encode())
     _end_children()
     os._exit(0)
+
+
+def _ended_child() -> tuple[int, int] | None:
+    """Return a child that has ended, and how; None if none has by now."""
+    with suppress(ChildProcessError):
+        process, status = os.waitpid(-1, os.WNOHANG)
+        return (process, status) if process else None
+    return None
 
 
 def _end_children() -> None:
@@ -323,8 +371,8 @@ def _isolate() -> bool:
     return True
 
 
-def leave_network() -> bool:
-    """Leave this process, a worker, with a network of its own that leads nowhere, if the kernel allows it.
+def _leave_network() -> bool:
+    """Leave this process with a network of its own that leads nowhere, if the kernel allows it.
 
     A search makes the same call of a program thousands of times, which no server of the user's expects.
     """
@@ -335,6 +383,10 @@ def leave_network() -> bool:
         asked = _FLAGS_OF.pack(b"lo", 0)
         _, flags = _FLAGS_OF.unpack(fcntl.ioctl(any_socket, _SIOCGIFFLAGS, asked))
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, _FLAGS_OF.pack(b"lo", flags | _IFF_UP))
+    for file in _ANY_ADDRESS:
+        # Nor is one that listens at an address of the machine's, which nothing would count.
+        with suppress(OSError):
+            Path(file).write_text("1")
     return True
 
 

@@ -24,7 +24,7 @@ from types import FrameType
 from typing import Any, Final, TypeVar
 
 from penstock._base.files import own_number
-from penstock._controllers import calls
+from penstock._controllers import calls, confined
 from penstock._controllers.calls import Fatal, Page
 from penstock._controllers.watchdog import Spent, spent
 from penstock._verdict import verdict as stopping
@@ -152,6 +152,8 @@ class _Death:
     hangs: bool
     what: str
     code: str
+    asked: str = ""
+    """What the worker had asked the network for, in vain."""
 
 
 def supervise(
@@ -162,10 +164,11 @@ def supervise(
     allowance: Allowance = Allowance(),
     terminal: Terminal = Terminal.NONE,
     again: Callable[[], None] = lambda: None,
+    apart: bool = False,
 ) -> Supervised:
     """Have a worker do a job; `hear` is told what it tells, `show` what it prints.
 
-    `again` is called before another worker begins anew.
+    `again` is called before another worker begins anew; `apart` has workers without a network.
 
     Raises what the job raises as far as that is the user's, and `Lost`.
     """
@@ -176,13 +179,17 @@ def supervise(
     fatal: dict[int, Fatal] = {}
     accidents: dict[int, Bound] = {}
     traced = 0
+    asked = ""
     with interrupts() as pressed:
         for _ in range(_MOST_DEATHS):
-            watching = _Watching(page, pressed, until, allowance, most_mb, hear, show)
-            end = watching.follow(start(_work(job, page, dict(fatal), traced), terminal))
+            watching = _Watching(page, pressed, until, allowance, most_mb, hear, show, apart)
+            work = _work(job, page, dict(fatal), traced, asked)
+            end = watching.follow(start(work, terminal, apart=apart))
             if isinstance(end, Done):
                 return Supervised(end.value, tuple(accidents.values()))
             again()
+            # What it did then, be it its end, it might not have done with a network.
+            asked = asked or end.asked
             if end.number == traced:
                 fatal[traced] = Fatal(end.hangs, end.what, end.code)
                 accidents.pop(traced, None)
@@ -197,12 +204,16 @@ def supervise(
     raise Lost(Bound(f"the program ended its process in more than {len(fatal)} calls", Why.WORKER))
 
 
-def _work(job: Job[Any], page: Page, fatal: Mapping[int, Fatal], traced: int) -> Callable[[int], None]:
+def _work(
+    job: Job[Any], page: Page, fatal: Mapping[int, Fatal], traced: int, asked: str
+) -> Callable[[int], None]:
     """Return what a worker does: the job, with everything told."""
 
     def work(report: int) -> None:
         signal.signal(signal.SIGINT, _raise_interrupted)
         calls.watch(page, fatal, traced)
+        if confined.is_apart():
+            confined.withhold_network(asked)
         os.register_at_fork(before=calls.forking, after_in_child=partial(_be_mute, report))
         send(report, Hello(own_number()))
         try:
@@ -272,6 +283,8 @@ class _Watching:
     most_mb: int
     hear: Tell
     show: Callable[[str], None]
+    apart: bool
+    """Whether the worker has no network."""
     _frames: Frames = field(default_factory=Frames)
     _end: Done | Failed | None = None
     _sent: int = 0
@@ -406,7 +419,7 @@ class _Watching:
             return None
         did = "computed" if computed > waited else "waited"
         what = f"it {did} for more than {page.limit:g} s, where nothing could interrupt it"
-        return _Death(number, True, what, page.place)
+        return _Death(number, True, what, page.place, confined.counted(worker.process) if self.apart else "")
 
     def _died(self, worker: Contained) -> _Death:
         """Return in which call a worker died."""
@@ -419,7 +432,7 @@ class _Watching:
         what = "ended by another process" if ended is None else str(ended)
         page = self.page
         if page.began:
-            return _Death(page.number, False, what, page.place)
+            return _Death(page.number, False, what, page.place, "" if ended is None else ended.asked)
         if self.pressed.times:
             raise Lost(Bound("Ctrl-C", Why.INTERRUPTED))
         raise Lost(Bound(f"the worker ended before its work was done: {what}{_where(worker)}", Why.WORKER))
