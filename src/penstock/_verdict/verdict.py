@@ -289,10 +289,18 @@ def unjudged(exercised: Mapping[str, int], needs: Mapping[str, str]) -> list[Bou
     ]
 
 
-def replayed(*, violated: bool, exact: bool) -> Verdict:
-    """Return the verdict of a replay; one that could not keep to its trace says little."""
+def replayed(*, violated: bool, exact: bool, unjudged: str = "") -> Verdict:
+    """Return the verdict of a replay; one that could not keep to its trace says little.
+
+    `unjudged` is what the trace breaks, if nothing judges that any more.
+    """
     if violated:
         return VIOLATED
+    if unjudged:
+        why = "no property or invariant of the trace's scenario has that name"
+        return Verdict(
+            Result.BOUNDED, (Bound(f"{unjudged} is not judged any more: {why}", Why.UNJUDGED),), judged=False
+        )
     inexact = Bound("the replay did not go as the trace does", Why.DIVERGED)
     return Verdict(Result.EXHAUSTED) if exact else Verdict(Result.BOUNDED, (inexact,))
 
