@@ -5,14 +5,25 @@ kernel counts, for each network, the calls that it turns away.  So it shows whoe
 thread, a child process, a library in C or a resolver, and a program that reaches a server of its own does not
 count.  What is asked and not counted, a watcher notes (`penstock._worker.syscalls`).  What a program did when
 it was turned away says nothing about what it does where it is not.
+
+More than so many processes, open files, bytes in a file or in memory.  A search calls a program thousands of
+times in one process, and what one run of it would not use up, all of them together may.  What fails for that
+is no failure of the program's.
 """
 
 from __future__ import annotations
 
+import errno
+import os
+import resource
+import signal
+from collections.abc import Iterator
 from enum import Enum
 from mmap import PAGESIZE, mmap
 from pathlib import Path
 from typing import Final
+
+from penstock._world.component import Event
 
 _TURNED_AWAY: Final = (
     ("an address that no route leads to", ("IpOutNoRoutes", "Ip6OutNoRoutes")),
@@ -71,6 +82,85 @@ def counted(process: int | str = "self") -> str:
     counts = {**_counts(process, "snmp"), **_counts6(process)}
     found = ((sum(counts.get(name, 0) for name in names), what) for what, names in _TURNED_AWAY)
     return " and ".join(f"{times:,} call{'s' * (times != 1)} to {what}" for times, what in found if times)
+
+
+# Limits.
+
+
+_used_up = ""
+_most_processes = 0
+
+
+def limit_processes(most: int) -> None:
+    """Note how many processes there may be here."""
+    global _most_processes
+    _most_processes = most
+
+
+def used_up(error: BaseException | None = None) -> str:
+    """Return what programs here have used up of what there is for them; "" if nothing.
+
+    It is looked at now, perhaps because of an error; and once something was used up, it stays told.
+    """
+    global _used_up
+    if not _used_up:
+        _used_up = _processes() or _files() or _told_by(error)
+    return _used_up
+
+
+def crashed(name: str, said: str, text: str, error: BaseException | None = None) -> Event:
+    """Return the event of a program's failure; one for want of what was used up is none of its own."""
+    if what := used_up(error):
+        return Event("log", (name, f"It failed ({said}) when all was used up that there is for it: {what}."))
+    return Event("crashed", (name, said, text))
+
+
+def _processes() -> str:
+    """Return how many processes there may be, if there can be no more."""
+    try:
+        # This begins a process and no more: the quickest way to see whether one can be begun.
+        os.posix_spawn("/nonexistent/program", ["program"], {})
+    except OSError as failed:
+        if failed.errno == errno.EAGAIN:
+            return f"{_most_processes:,} processes at a time" if _most_processes else "processes"
+    return ""
+
+
+def _files() -> str:
+    """Return how many files may be open, if no more can be."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as failed:
+        if failed.errno in (errno.EMFILE, errno.ENFILE):
+            return f"{resource.getrlimit(resource.RLIMIT_NOFILE)[0]:,} open files"
+    return ""
+
+
+def _told_by(error: BaseException | None) -> str:
+    """Return what an error says that there is no more of."""
+    for each in _chain(error):
+        is_ended = getattr(each, "returncode", None) == -signal.SIGXFSZ
+        if is_ended or (isinstance(each, OSError) and each.errno == errno.EFBIG):
+            return f"{resource.getrlimit(resource.RLIMIT_FSIZE)[0]:,} bytes in a file"
+        if isinstance(each, OSError) and each.errno in (errno.EMFILE, errno.ENFILE):
+            # Some may have been closed since.
+            return f"{resource.getrlimit(resource.RLIMIT_NOFILE)[0]:,} open files"
+        if isinstance(each, MemoryError) and _ADDRESS_SPACE != resource.RLIM_INFINITY:
+            return f"{_ADDRESS_SPACE >> 20:,} MB of address space"
+    return ""
+
+
+_ADDRESS_SPACE: Final = resource.getrlimit(resource.RLIMIT_AS)[0]
+"""How much memory we were given ourselves; a program may give itself less, and that is its own doing."""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that it comes from; programs may have made a circle of them."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _counts(process: int | str, file: str) -> dict[str, int]:

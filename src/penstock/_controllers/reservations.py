@@ -56,7 +56,13 @@ def lifetimes(sources: Iterable[str]) -> Iterator[Reservation]:
 
 
 def outside(noticed: Mapping[str, str]) -> Iterator[Reservation]:
-    """Yield what is outside of memory."""
+    """Yield what is outside of memory, and what a program wanted that there is no more of."""
+    if what := confined.used_up():
+        yield Reservation(
+            f"The program has used up what there is for it in a process that calls it often: {what}.",
+            "Have it end and close what it begins and opens, or a test double do that in the scenario.",
+            Why.LIMITS,
+        )
     if asked := confined.asked_for():
         where = f"({place}; {asked})" if (place := noticed.get(NO_NETWORK)) else f"({asked})"
         yield Reservation(

@@ -48,10 +48,10 @@ from penstock._verdict.verdict import (
     Result,
     Verdict,
     Why,
+    deprived,
     judge,
     unconfirmed,
     unjudged,
-    without_network,
 )
 from penstock._verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
@@ -318,8 +318,10 @@ def _conclude(proof: Proof, network: Network) -> None:
     cut_off = watched.cut_off(network.components)
     proof.unconfirmed = [finding for finding in proof.findings if cut_off or not finding.confirmed]
     proof.findings = [finding for finding in proof.findings if finding not in proof.unconfirmed]
-    doubt = without_network if cut_off else unconfirmed
-    proof.bounds += [doubt(finding.property) for finding in proof.unconfirmed]
+    proof.bounds += [
+        deprived(finding.property, cut_off[0].why) if cut_off else unconfirmed(finding.property)
+        for finding in proof.unconfirmed
+    ]
     proof.bounds += [each.bound() for each in cut_off if each.bound() not in proof.bounds]
     outside = {
         finding.property: bound

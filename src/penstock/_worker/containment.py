@@ -75,6 +75,8 @@ class Ended:
     status: int
     asked: str = ""
     """What it had asked the network for, from which it was cut off."""
+    used_up: str = ""
+    """What it had used up of what there is for it."""
 
     @property
     def signal(self) -> int:
@@ -136,7 +138,8 @@ class Contained:
         told = os.read(self.status, _LONGEST_TOLD)
         if len(told) < _STATUS.size:
             return None
-        return Ended(_STATUS.unpack_from(told)[0], told[_STATUS.size :].decode())
+        asked, _, used_up = told[_STATUS.size :].decode().partition("\n")
+        return Ended(_STATUS.unpack_from(told)[0], asked, used_up)
 
     def last_words(self) -> str:
         """Return where Python was when the worker died of a signal, if it could tell."""
@@ -269,6 +272,7 @@ def _limit_processes() -> None:
     if os.getpid() == 1 and tuple(int(part) for part in release[:2] if part.isdecimal()) >= _OWN_PID_MAX:
         with suppress(OSError):
             Path("/proc/sys/kernel/pid_max").write_text(str(MOST_PROCESSES))
+            confined.limit_processes(MOST_PROCESSES)
 
 
 def _be_init(worker: int, tell_status: int, line: socket.socket) -> NoReturn:
@@ -296,7 +300,9 @@ def _be_init(worker: int, tell_status: int, line: socket.socket) -> NoReturn:
             elif not events & select.POLLIN or not syscalls.note_one(file):
                 # All who could make such calls have ended.
                 ready.unregister(file)
-    os.write(tell_status, _STATUS.pack(status) + confined.asked_for().encode())
+    # What it has begun is still there.
+    words = f"{confined.asked_for()}\n{confined.used_up()}"
+    os.write(tell_status, _STATUS.pack(status) + words.encode())
     _end_children()
     os._exit(0)
 
@@ -408,7 +414,9 @@ def _enter(output: int, faults: int, scratch: str, terminal: Terminal) -> None:
     _lower(resource.RLIMIT_FSIZE, MOST_FILE_BYTES)
     _lower(resource.RLIMIT_CORE, 0)
     if os.getuid():
-        _lower(resource.RLIMIT_NPROC, MOST_PROCESSES + _processes_of_user())
+        most = MOST_PROCESSES + _processes_of_user()
+        _lower(resource.RLIMIT_NPROC, most)
+        confined.limit_processes(resource.getrlimit(resource.RLIMIT_NPROC)[0])
 
 
 def _come_to_foreground() -> None:

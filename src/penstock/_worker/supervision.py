@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import selectors
 import signal
 import time
@@ -154,6 +155,8 @@ class _Death:
     code: str
     asked: str = ""
     """What the worker had asked the network for, in vain."""
+    used_up: str = ""
+    """What it had used up of what there is for it."""
 
 
 def supervise(
@@ -190,6 +193,11 @@ def supervise(
             again()
             # What it did then, be it its end, it might not have done with a network.
             asked = asked or end.asked
+            if end.used_up:
+                why = (
+                    f"the program ended its process when all was used up that there is for it: {end.used_up}"
+                )
+                raise Lost(Bound(why, Why.LIMITS))
             if end.number == traced:
                 fatal[traced] = Fatal(end.hangs, end.what, end.code)
                 accidents.pop(traced, None)
@@ -207,7 +215,10 @@ def supervise(
 def _work(
     job: Job[Any], page: Page, fatal: Mapping[int, Fatal], traced: int, asked: str
 ) -> Callable[[int], None]:
-    """Return what a worker does: the job, with everything told."""
+    """Return what a worker does: the job, with everything told.
+
+    `asked` is what workers before it had asked the network for.
+    """
 
     def work(report: int) -> None:
         signal.signal(signal.SIGINT, _raise_interrupted)
@@ -291,6 +302,8 @@ class _Watching:
     _seen: int = 0
     _since: Spent = field(default_factory=lambda: Spent(0.0, 0.0))
     _printed: int = 0
+    _oom_kills: int = field(default_factory=lambda: _oom_kills())
+    """How many processes the kernel had ended for want of memory when the worker began."""
     _late: dict[float, Spent] = field(default_factory=dict)
     """What the worker had done when it should have come to an end."""
 
@@ -430,12 +443,23 @@ class _Watching:
             return _Death(0, False, "", "")
         ended = worker.how_it_ended()
         what = "ended by another process" if ended is None else str(ended)
+        if ended is not None:
+            self._refuse_limits(ended.signal)
         page = self.page
         if page.began:
-            return _Death(page.number, False, what, page.place, "" if ended is None else ended.asked)
+            lack = ("", "") if ended is None else (ended.asked, ended.used_up)
+            return _Death(page.number, False, what, page.place, *lack)
         if self.pressed.times:
             raise Lost(Bound("Ctrl-C", Why.INTERRUPTED))
         raise Lost(Bound(f"the worker ended before its work was done: {what}{_where(worker)}", Why.WORKER))
+
+    def _refuse_limits(self, number: int) -> None:
+        """See to it that a worker which the kernel ended for a limit of ours tells nothing of its program."""
+        if number == signal.SIGKILL and _oom_kills() > self._oom_kills:
+            raise Lost(Bound("the memory that the machine has for it", Why.MEMORY))
+        seconds, _ = resource.getrlimit(resource.RLIMIT_CPU)
+        if number in (signal.SIGKILL, signal.SIGXCPU) and seconds != resource.RLIM_INFINITY:
+            raise Lost(Bound(f"{seconds:,} seconds of computing (ulimit -t)", Why.SECONDS))
 
     def _more(self, worker: Contained) -> bool:
         with selectors.DefaultSelector() as selector:
@@ -448,11 +472,36 @@ def _senseless(what: str) -> Lost:
 
 
 def _available_mb() -> int:
-    """Return how much memory the machine can give."""
+    """Return how much memory the machine can give, and the control group that we are in."""
+    least = 1 << 20
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) // 1024
-    return 1 << 20
+            least = int(line.split()[1]) // 1024
+    return min([least, *_left_in_groups()])
+
+
+_GROUPS: Final = Path("/sys/fs/cgroup")
+
+
+def _left_in_groups() -> Iterator[int]:
+    """Yield how much memory is left in our control group, and in those around it."""
+    with suppress(OSError, ValueError):
+        own = Path("/proc/self/cgroup").read_text().strip().rpartition("::")[2]
+        folder = _GROUPS / own.strip("/")
+        while folder.is_relative_to(_GROUPS):
+            with suppress(OSError, ValueError):
+                most, used = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
+                yield max(0, int(most) - int(used)) >> 20
+            folder = folder.parent
+
+
+def _oom_kills() -> int:
+    """Return how many processes the kernel has ended for want of memory, also in control groups."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 def _where(worker: Contained) -> str:
