@@ -28,6 +28,7 @@ ROOT = Path(__file__).parent.parent
 HUB = {"native": f"{ROOT}/examples/controllers/hub.py:Hub"}
 SEARCHES = {
     *(Why.STATES, Why.SECONDS, Why.MEMORY, Why.FULL, Why.INTERRUPTED, Why.FAULT, Why.WORKER, Why.NETWORK),
+    Why.LIMITS,
 }
 BY_ENGINE = {
     "check": SEARCHES
@@ -39,7 +40,7 @@ BY_ENGINE = {
     "fuzz": {
         Why.SECONDS, Why.EVENTS, Why.TRACE_SIZE, Why.INPUTS, Why.INTERRUPTED, Why.CRASH, Why.FAULT,
         Why.UNSENT, Why.UNCONNECTED, Why.NO_TABLE_MISS, Why.UNANSWERED, Why.EMPTY_PACKET_OUTS,
-        Why.WITHOUT_ACTIONS, Why.REFUSED, Why.HOLDING_DOWN, Why.LOST,
+        Why.WITHOUT_ACTIONS, Why.REFUSED, Why.HOLDING_DOWN, Why.LOST, Why.LIMITS,
     },
 }  # fmt: skip
 CASES = [(engine, why) for engine, reasons in BY_ENGINE.items() for why in sorted(reasons)]

@@ -221,7 +221,8 @@ def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Resu
         "reproduced" if again.reproduced else "diverged" if again.diverged is not None else "not reproduced"
     )
     found = (again.property, again.message) if again.reproduced else None
-    verdict = replayed(violated=found is not None, exact=not remarks)
+    unjudged = "" if again.judged else again.property
+    verdict = replayed(violated=found is not None, exact=not remarks, unjudged=unjudged)
     return Result(
         "replay", file.name, word, _found_again(file, recorded, found), verdict, 0.0, remarks, again
     )
@@ -229,7 +230,7 @@ def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Resu
 
 def _given_again(file: Path, recorded: AnyTrace, consent: Consent, tries: int) -> Result[Attempt]:
     from penstock._replay.recording import script_of
-    from penstock._replay.replaying import reproducer_of
+    from penstock._replay.replaying import is_judged, reproducer_of
     from penstock._trace.consent import runnable
 
     script = script_of(recorded, runnable(recorded, file.parent, consent))
@@ -244,7 +245,11 @@ def _given_again(file: Path, recorded: AnyTrace, consent: Consent, tries: int) -
         file.name,
         "reproduced" if attempt.reproduced else "not reproduced",
         _found_again(file, recorded, found),
-        replayed(violated=found is not None, exact=reproducer.is_exact),
+        replayed(
+            violated=found is not None,
+            exact=reproducer.is_exact,
+            unjudged="" if is_judged(script, reproducer) else script.violation.invariant,
+        ),
         attempt.seconds,
         remarks,
         attempt,

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from tests.campaign.campaign_lab import CRASHING, MENDED, answer, campaign, scenario, started
 
+from penstock._api import replay
 from penstock._campaign import campaign as campaigns
 from penstock._campaign import job as jobs
 from penstock._campaign.store import opened
+from penstock._verdict.verdict import Result
 
 SLOW = MENDED.replace("self.packet_out(", "self.seen = getattr(self, 'seen', 0) + 1; self.packet_out(")
 """A controller that counts, so that there is always something more to search."""
@@ -90,6 +92,74 @@ def test_a_search_that_stopped_early_does_not_mean_that_a_bug_is_fixed(folder: P
     told = campaign(folder, "apps", "-e", "check", status=3)
     assert standings(told) == [("ControllerCrash", "fixed")]
     assert told["bugs"][0]["why"] == "its run no longer breaks the property"
+
+
+def test_a_bug_that_is_not_judged_any_more_is_not_fixed(folder: Path) -> None:
+    words = ("apps", "-e", "check", "--jobs", "1")
+    campaign(folder, *words, status=1)
+    judged = scenario(folder / "apps", "loop", MENDED)
+    judged.write_text(judged.read_text().replace('["ControllerCrash"]', '["NoForwardingLoops"]'))
+    told = campaign(folder, *words, status=3)
+    assert results(told) == {"loop.toml · check": "exhausted"}, "of what is judged nothing is broken"
+    assert standings(told) == [("ControllerCrash", "unseen")]
+    why = "not judged any more: no job of this campaign has judged ControllerCrash of its program"
+    assert told["bugs"][0]["why"] == why
+
+    judged.unlink()
+    judged.write_text("topolgy = 1\n[controller]\nnative = 'loop_program.py:_Hub'\n")
+    told = campaign(folder, *words, status=3)
+    assert standings(told) == [("ControllerCrash", "unseen")]
+    assert "not judged any more" in told["bugs"][0]["why"]
+
+    scenario(folder / "apps", "loop", MENDED)
+    told = campaign(folder, *words, status=0)
+    assert standings(told) == [("ControllerCrash", "fixed")], "its run shows it once it is judged again"
+
+
+RULE = """
+from penstock import invariant
+
+
+@invariant(reads=("s1",))
+def NAME(s1):
+    return len(s1.tables) == HOW_MANY
+
+
+judged = NAME
+"""
+"""A rule of the user's own, which is called what its function is called."""
+
+
+def rule(folder: Path, name: str, how_many: int) -> None:
+    (folder / "apps" / "rules.py").write_text(RULE.replace("NAME", name).replace("HOW_MANY", str(how_many)))
+
+
+def test_a_rule_that_is_another_one_now_or_gone_has_mended_nothing(tmp_path: Path) -> None:
+    file = scenario(tmp_path / "apps", "loop", MENDED)
+    file.write_text(
+        file.read_text().replace('properties = ["ControllerCrash"]', 'properties = ["rules.py:judged"]')
+    )
+    rule(tmp_path, "no_tables", 0)
+    words = ("apps", "-e", "check", "--jobs", "1")
+    told = campaign(tmp_path, *words, status=1)
+    assert standings(told) == [("no_tables", "new")]
+    (trace,) = {tmp_path / bug["trace"] for bug in told["bugs"]}
+
+    rule(tmp_path, "some_tables", 0)
+    assert standings(campaign(tmp_path, *words, status=1)) == [
+        ("some_tables", "new"),
+        ("no_tables", "unseen"),
+    ]
+    for exact in (True, False):
+        again = replay(trace, exact=exact, trust=True)
+        assert again.verdict.result is Result.BOUNDED
+        assert any("no_tables is not judged any more" in reason for reason in again.left_out)
+
+    (tmp_path / "apps" / "rules.py").unlink()
+    told = campaign(tmp_path, *words, status=3)
+    assert standings(told) == [("no_tables", "unseen"), ("some_tables", "unseen")]
+    assert all(bug["why"].startswith("not judged any more: ") for bug in told["bugs"])
+    assert all("rules.py" in bug["why"] for bug in told["bugs"])
 
 
 def test_jobs_are_done_again_only_if_their_code_has_changed(folder: Path) -> None:

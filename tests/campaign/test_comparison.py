@@ -60,36 +60,60 @@ def test_open_is_what_was_not_fixed(tmp_path: Path) -> None:
         assert open_bugs(store, None) == {}
 
 
-def test_a_bug_is_fixed_if_all_that_found_it_show_so(tmp_path: Path) -> None:
+def missed(tmp_path: Path, *outcomes: Outcome | None) -> Standing | None:
+    """Return how a bug stands that breaks Loops and was missed, after some jobs of its program."""
     trace = tmp_path / "trace.jsonl"
     trace.touch()
-    shown = bug(1, trace=trace)
-
-    def missed(*results: str) -> Standing | None:
-        names = [f"job {number}" for number in range(len(results))]
-        now = {
-            name: (JOB, Outcome(result) if result else None)
-            for name, result in zip(names, results, strict=True)
-        }
-        return of_missed(shown, names, now)
-
-    fixed = missed("exhausted", "proved")
-    assert fixed is not None
-    assert fixed.standing == FIXED
-    for results in (("exhausted", "bounded"), ("bounded",), (FAILED,), ("",)):
-        assert missed(*results) is None, "its run has to be taken again"
+    return of_missed(
+        bug(1, trace=trace), {f"job {number}": (JOB, each) for number, each in enumerate(outcomes)}
+    )
 
 
-def test_of_a_program_that_is_not_run_nothing_is_said() -> None:
-    standing = of_missed(bug(1, program="another"), ["job"], {"job": (JOB, Outcome("exhausted"))})
+@pytest.mark.parametrize("result", ["exhausted", "proved", "bounded"])
+def test_a_run_is_taken_again_before_a_bug_is_fixed(tmp_path: Path, result: str) -> None:
+    assert missed(tmp_path, Outcome(result, watched=("Crash", "Loops"))) is None
+    assert missed(tmp_path, Outcome(FAILED, ("No app.",)), Outcome(result, watched=("Loops",))) is None
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "why"),
+    [
+        (
+            (Outcome("exhausted", watched=("Crash",)),),
+            "no job of this campaign has judged Loops of its program",
+        ),
+        ((Outcome("proved", watched=()), None), "no job of this campaign has judged Loops of its program"),
+        ((Outcome(FAILED, ("rules.py cannot be read.",)),), "rules.py cannot be read"),
+        (
+            (Outcome(FAILED, ("No app.",)), Outcome("exhausted", watched=("Crash",))),
+            "no job of this campaign has judged Loops of its program",
+        ),
+    ],
+)
+def test_of_what_is_not_judged_any_more_nothing_is_said(
+    tmp_path: Path, outcomes: tuple[Outcome | None, ...], why: str
+) -> None:
+    standing = missed(tmp_path, *outcomes)
     assert standing is not None
-    assert (standing.standing, standing.why) == (UNSEEN, "no job of this campaign runs its program")
+    assert (standing.standing, standing.why) == (UNSEEN, f"not judged any more: {why}")
+
+
+def test_nor_of_a_program_that_is_not_run() -> None:
+    judged = Outcome("exhausted", watched=("Loops",))
+    standing = of_missed(bug(1, program="another"), {"job": (JOB, judged)})
+    assert standing is not None
+    why = "not judged any more: no job of this campaign runs its program"
+    assert (standing.standing, standing.why) == (UNSEEN, why)
 
 
 def test_nor_if_its_run_is_gone(tmp_path: Path) -> None:
-    standing = of_missed(bug(1, trace=tmp_path / "gone"), ["job"], {"job": (JOB, Outcome("bounded"))})
+    judged = Outcome("exhausted", watched=("Loops",))
+    standing = of_missed(bug(1, trace=tmp_path / "gone"), {"job": (JOB, judged)})
     assert standing is not None
-    assert standing.standing == UNSEEN
+    assert (standing.standing, standing.why) == (
+        UNSEEN,
+        "nothing shows that it is fixed, and its run is gone",
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ PLAN = Plan("apps", "/apps", JOBS, ())
 LOOP = Found(
     "NoForwardingLoops", "it \ud800 loops", "runs/1/trace.jsonl", "NoForwardingLoops-1", ("h1 send",)
 )
-FOUND = Outcome("violated", found=(LOOP,), judged=1, properties=2, work="7 states", seconds=0.5)
+FOUND = Outcome("violated", (), (LOOP,), 1, 2, "7 states", 0.5, ("NoForwardingLoops", "ControllerCrash"))
 BOUNDED = Outcome("bounded", ("it <stopped>",))
 
 
@@ -209,3 +209,18 @@ def test_a_disk_that_is_full_is_one_sentence_and_what_was_there_stays(tmp_path: 
                 store.record(campaign, 1, JOBS[1], BOUNDED)
     with opened(tmp_path / "elsewhere") as store:
         assert set(store.outcomes(campaign)) == {0}
+
+
+def test_a_file_of_the_first_format_is_taken_over(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        campaign = store.begin(PLAN, fresh=False)
+        store.record(campaign, 0, JOBS[0], FOUND)
+    database = sqlite3.connect(tmp_path / FILE)
+    database.executescript("DROP TABLE watched; PRAGMA user_version = 1;")
+    database.close()
+    with opened(tmp_path) as store:
+        assert store.begin(PLAN, fresh=False) == campaign
+        found = store.outcomes(campaign)[0]
+        assert (found.result, found.watched) == ("violated", ()), "what it judged is not known"
+        store.record(campaign, 1, JOBS[1], replace(BOUNDED, watched=("ControllerCrash",)))
+        assert store.outcomes(campaign)[1].watched == ("ControllerCrash",)

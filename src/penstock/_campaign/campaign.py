@@ -324,8 +324,7 @@ class _Running:
             job.name: (job, campaign.outcomes.get(number)) for number, job in enumerate(campaign.plan.jobs)
         }
         for number, bug in missed.items():
-            earlier = [] if before is None else self.store.jobs_that_found(number, before)
-            standing = comparison.of_missed(bug, earlier, now)
+            standing = comparison.of_missed(bug, now)
             if standing is None:
                 unclear[number] = bug
             else:

@@ -2,11 +2,12 @@
 
     new      found now, and not open then
     known    found now and open then; or not found now, but its run still breaks the property
-    fixed    open then; now its run no longer breaks the property, or all jobs that found it are conclusive
-    unseen   open then, and neither: its jobs are not part of this campaign, or came to no conclusion
+    fixed    open then; now its run no longer breaks the property, which a job of this campaign judges
+    unseen   open then, and neither: it is not judged any more, or its run cannot be taken again
 
-What is open is what was new, known or unseen.  That a search stopped before it found a bug again does not
-mean that it is fixed, so runs are taken again (`job.Retry`) before anybody says so.
+What is open is what was new, known or unseen.  That nobody found a bug again does not mean that it is fixed:
+a search may have stopped before it, or look for something else, and what is proved may be of another
+scenario.  So the bug's own run is taken again (`job.Retry`) before anybody says so.
 
 A violation of which nobody knows which inputs it takes, since there was no time to minimise it, may be any
 bug of the same program that breaks the same property: it is known if one of those is open.
@@ -72,18 +73,19 @@ def of_found(bugs: Iterable[tuple[Bug, list[int]]], before: Mapping[int, Bug]) -
     return found
 
 
-def of_missed(
-    bug: Bug, earlier: Iterable[str], now: Mapping[str, tuple[Job, Outcome | None]]
-) -> Standing | None:
+def of_missed(bug: Bug, now: Mapping[str, tuple[Job, Outcome | None]]) -> Standing | None:
     """Return how a bug stands that was not found again; None if its run has to be taken again to tell.
 
-    `earlier` are the names of the jobs that found it, `now` are those of this campaign.
+    `now` are the jobs of this campaign.
     """
     if bug.program not in {job.program for job, _ in now.values()}:
-        return Standing(bug, UNSEEN, "no job of this campaign runs its program")
-    again = [now[name][1] for name in earlier if name in now]
-    if again and all(outcome is not None and outcome.result in _CONCLUSIVE for outcome in again):
-        return Standing(bug, FIXED, "what found it shows now that nothing breaks the property")
+        return Standing(bug, UNSEEN, "not judged any more: no job of this campaign runs its program")
+    ran = [outcome for job, outcome in now.values() if job.program == bug.program and outcome is not None]
+    if not any(bug.property in outcome.watched for outcome in ran):
+        failed = [outcome for outcome in ran if outcome.result == FAILED]
+        reason = "; ".join(failed[0].reasons) if ran and len(failed) == len(ran) else ""
+        why = reason.removesuffix(".") or f"no job of this campaign has judged {bug.property} of its program"
+        return Standing(bug, UNSEEN, f"not judged any more: {why}")
     if bug.trace is None or not bug.trace.is_file():
         return Standing(bug, UNSEEN, "nothing shows that it is fixed, and its run is gone")
     return None

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 from penstock import _api as api
 from penstock._campaign.options import Engine
+from penstock._fuzz.invariants import invariant_names
 from penstock._minimize.workers import attend
 from penstock._minimize.writing import bug_shown
 from penstock._minimize.writing import read as read_minimised
@@ -86,6 +87,8 @@ class Outcome:
     work: str = ""
     """How much was done, in words."""
     seconds: float = 0.0
+    watched: tuple[str, ...] = ()
+    """The properties and invariants that were asked for, by name."""
 
 
 def perform(task: Task | Retry) -> Outcome:
@@ -122,6 +125,7 @@ def _examined(task: Task) -> Outcome:
         of,
         _work(task.engine, result.details),
         time.monotonic() - began,
+        _watched(task, result),
     )
 
 
@@ -190,6 +194,17 @@ def _coverage(engine: Engine, result: Result[Any]) -> tuple[int, int]:
         methods, untested = result.details.methods, result.details.untested
         return len(methods) - len(untested), len(methods)
     return 0, 0
+
+
+def _watched(task: Task, result: Result[Any]) -> tuple[str, ...]:
+    """Return what a job asked for, by name."""
+    match task.engine:
+        case "check":
+            return tuple(result.details.outcome.exercised)
+        case "verify":
+            return tuple(dict.fromkeys((*result.details.asked, *result.details.methods)))
+        case "fuzz":
+            return tuple(invariant_names(task.scenario))
 
 
 def _work(engine: Engine, details: Any) -> str:

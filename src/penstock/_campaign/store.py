@@ -32,8 +32,12 @@ from penstock.errors import PenstockError
 _WHAT: Final = "The campaign"
 _OURS: Final = 0x50454E43
 """What the file says in its header to be known as ours."""
-_FORMAT: Final = 1
-_SCHEMA: Final = """
+_FORMAT: Final = 2
+_WATCHED: Final = """
+CREATE TABLE watched (run INTEGER NOT NULL REFERENCES runs, property TEXT NOT NULL);
+"""
+"""What files of the first format lack."""
+_FIRST_SCHEMA: Final = """
 CREATE TABLE campaigns (
     id INTEGER PRIMARY KEY, what TEXT NOT NULL, plan TEXT NOT NULL, version TEXT NOT NULL,
     begun TEXT NOT NULL, ended TEXT);
@@ -57,6 +61,7 @@ CREATE TABLE standings (
 CREATE INDEX runs_by_key ON runs (key);
 CREATE INDEX findings_by_run ON findings (run);
 """
+_SCHEMA: Final = _FIRST_SCHEMA + _WATCHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,10 @@ class Store:
                     outcome.seconds,
                 ),
             )
+            database.executemany(
+                "INSERT INTO watched VALUES (?, ?)",
+                [(made.lastrowid, _storable(name)) for name in outcome.watched],
+            )
             for found in outcome.found:
                 bug = self._bug(campaign, job.program, found)
                 database.execute(
@@ -219,6 +228,7 @@ class Store:
                     int(properties),
                     str(work),
                     float(seconds),
+                    tuple(self._watched(run)),
                 )
                 for number, run, result, reasons, judged, properties, work, seconds in rows
             }
@@ -232,6 +242,10 @@ class Store:
         for broken, message, trace, name, sequence, minimised in rows:
             place = str(self._file(trace) or "")
             yield Found(str(broken), str(message), place, str(name), _texts(sequence), bool(minimised))
+
+    def _watched(self, run: int) -> Iterator[str]:
+        rows = self._database.execute("SELECT property FROM watched WHERE run = ? ORDER BY rowid", (run,))
+        return (str(name) for (name,) in rows)
 
     def _file(self, trace: Any) -> Path | None:
         return self.folder / str(trace) if trace else None
@@ -267,15 +281,6 @@ class Store:
             first, program, name, broken, message, sequence, minimised, trace, campaign = row
             texts = (str(program), str(name), str(broken), str(message), _texts(sequence))
             return Bug(int(first), *texts, bool(minimised), self._file(trace), int(campaign))
-
-    def jobs_that_found(self, bug: int, campaign: int) -> list[str]:
-        """Return the names of the jobs of a campaign that found a bug."""
-        rows = self._database.execute(
-            "SELECT DISTINCT jobs.name FROM jobs JOIN findings ON findings.run = jobs.run "
-            "WHERE campaign = ? AND findings.bug = ?",
-            (campaign, bug),
-        )
-        return [str(name) for (name,) in rows]
 
     def settle(self, campaign: int, standings: Iterable[tuple[int, str, str]]) -> None:
         """Write down how bugs stand in a campaign, each with the reason."""
@@ -356,12 +361,16 @@ def _connected(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA trusted_schema = OFF")
         (is_empty,) = database.execute("SELECT COUNT(*) = 0 FROM sqlite_master").fetchone()
         if is_empty:
-            _make(database)
+            _execute(database, _SCHEMA)
         (ours,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
         (damage,) = database.execute("PRAGMA quick_check(1)").fetchone()
-        if (ours, version, damage) != (_OURS, _FORMAT, "ok") or _shape(database) != _shape_of_ours():
+        if (ours, damage) != (_OURS, "ok"):
             raise ValueError(damage)
+        if version == _FORMAT - 1 and _shape(database) == _shape_of(_FIRST_SCHEMA):
+            _execute(database, _WATCHED)
+        elif version != _FORMAT or _shape(database) != _shape_of(_SCHEMA):
+            raise ValueError(version)
         # Only now: this is written into the file.
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
@@ -371,10 +380,10 @@ def _connected(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _make(database: sqlite3.Connection) -> None:
+def _execute(database: sqlite3.Connection, schema: str) -> None:
+    """Have what a schema says, and a file that says it is ours: all of it or nothing."""
     database.executescript(
-        f"BEGIN IMMEDIATE; {_SCHEMA} "
-        f"PRAGMA application_id = {_OURS}; PRAGMA user_version = {_FORMAT}; COMMIT;"
+        f"BEGIN IMMEDIATE; {schema} PRAGMA application_id = {_OURS}; PRAGMA user_version = {_FORMAT}; COMMIT;"
     )
 
 
@@ -383,10 +392,10 @@ def _shape(database: sqlite3.Connection) -> list[Any]:
     return database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
 
 
-def _shape_of_ours() -> list[Any]:
+def _shape_of(schema: str) -> list[Any]:
     database = sqlite3.connect(":memory:")
     try:
-        _make(database)
+        _execute(database, schema)
         return _shape(database)
     finally:
         database.close()

@@ -56,10 +56,10 @@ from penstock._verdict.verdict import (
     Result,
     Verdict,
     Why,
+    deprived,
     judge,
     unconfirmed,
     unjudged,
-    without_network,
 )
 from penstock._world.network import ComponentRaised
 from penstock._world.switch.meters import UNMETERED
@@ -478,8 +478,11 @@ def _conclude(report: Report, built: Built) -> None:
     """Judge what a search came to, and have its outcome say the same."""
     outcome = report.outcome
     _count_joining(outcome, built)
-    doubt = without_network if watched.cut_off(built.network.components) else unconfirmed
-    reasons = [doubt(found.property) for found in report.unconfirmed]
+    cut_off = watched.cut_off(built.network.components)
+    reasons = [
+        deprived(found.property, cut_off[0].why) if cut_off else unconfirmed(found.property)
+        for found in report.unconfirmed
+    ]
     if outcome.result == "bounded":
         reasons.append(_as_bound(outcome.stopped_by))
     if built.discovery is not None and not built.discovery.is_complete:

@@ -102,7 +102,8 @@ def _replay_lines(result: Replay) -> Iterator[str]:
         often = f" (in try {result.tries})" if result.tries > 1 else ""
         yield f"  ✗  {result.property} is broken again{often}: {result.message}"
     elif result.property:
-        yield f"{result.property} was not broken this time."
+        otherwise = "was not broken this time" if result.judged else "is not judged any more"
+        yield f"{result.property} {otherwise}."
 
 
 _EVERY_S: Final = 5.0

@@ -242,7 +242,8 @@ def replay_verdict(result: Replay) -> str:
     if result.reproduced:
         return last_line(result.property, result.message)
     if result.property:
-        return f"All {len(result.records)} steps went alike, but {result.property} was not broken this time."
+        otherwise = "was not broken this time" if result.judged else "is not judged any more"
+        return f"All {len(result.records)} steps went alike, but {result.property} {otherwise}."
     return f"All {len(result.records)} steps went alike."
 
 

@@ -24,7 +24,7 @@ from penstock._concolic.code.in_place import follow_modules, sources
 from penstock._concolic.packets.inputs import Question
 from penstock._concolic.run import TooManyDecisions, unnoticed
 from penstock._concolic.space import Inputs
-from penstock._controllers import calls, origins, reservations, watchdog
+from penstock._controllers import calls, confined, origins, reservations, watchdog
 from penstock._controllers.controller import FLOOD, Controller
 from penstock._controllers.held import Holding, Naming, held, named
 from penstock._controllers.osken.determinism import Surroundings
@@ -410,7 +410,7 @@ class NativeController:
         except (Interrupted, TooManyDecisions):
             raise
         except calls.ProcessEnded as error:
-            crashed = Event("crashed", (self.name, f"ProcessEnded: {error}", ""))
+            crashed = confined.crashed(self.name, f"ProcessEnded: {error}", "")
             events = (crashed, *origins.raised_event(error))
         except BaseException as error:
             # What is written about a crash decides nothing.
@@ -418,7 +418,7 @@ class NativeController:
                 # The story begins in the program; what called it is not its business.
                 begin = error.__traceback__ and error.__traceback__.tb_next
                 text = "".join(traceback.format_exception(type(error), error, begin))
-                crashed = Event("crashed", (self.name, kind_and_words(error), text))
+                crashed = confined.crashed(self.name, kind_and_words(error), text, error)
                 events = (crashed, *origins.raised_event(error))
         finally:
             calls.end()

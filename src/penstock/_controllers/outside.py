@@ -21,13 +21,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from penstock._controllers import confined
+
 Note = Callable[[str, str], None]
 """Takes what was done and where: `app.py:12`."""
 
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _FILES: Final = "files"
-_NETWORK: Final = "sockets"
+SOCKETS: Final = "sockets"
 _PROCESSES: Final = "other processes"
 
 NO_NETWORK: Final = "the network"
@@ -57,7 +59,7 @@ _EVENTS: Final = {
             *("ftplib.connect", "http.client.connect", "imaplib.open", "poplib.connect", "smtplib.connect"),
             *("telnetlib.Telnet.open", "urllib.Request", "syslog.openlog", "syslog.syslog"),
         ),
-        _NETWORK,
+        SOCKETS,
     ),
     "sqlite3.connect": "a data base",
     "ctypes.dlopen": "a C library",
@@ -122,9 +124,6 @@ _REACHING: Final = (
 )
 """Those of the events by which a program asks for somebody else on the network."""
 
-_network_withheld = False
-_was_cut_off = False
-
 _note: Note | None = None
 _thread = 0
 _loading = False
@@ -153,27 +152,15 @@ def _install() -> None:
         sys.addaudithook(_hear)
 
 
-def withhold_network() -> None:
-    """Have it noticed that a program asks for the network, from which this process is cut off for good."""
-    global _network_withheld
-    _network_withheld = True
-
-
-def was_cut_off() -> bool:
-    """Tell whether a program has asked for the network that this process does not have."""
-    return _was_cut_off
-
-
 def _is_cut_off(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Tell whether a program asks for something that it would get if it had a network."""
-    global _was_cut_off
-    if not _network_withheld or event not in _REACHING:
+    """Tell whether a program asks for something that it would get if it had a network, perhaps.
+
+    Whether it was turned away, the kernel counts (`confined`); this is where in the program it was.
+    """
+    if not confined.is_apart() or event not in _REACHING:
         return False
     # Sockets that are files have nothing to do with networks.
-    if isinstance(arguments[0], socket.socket) and arguments[0].family == socket.AF_UNIX:
-        return False
-    _was_cut_off = True
-    return True
+    return not (isinstance(arguments[0], socket.socket) and arguments[0].family == socket.AF_UNIX)
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:

@@ -7,9 +7,10 @@ import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
+from penstock._controllers import confined
 from penstock._controllers.c_contents import LOST
 from penstock._controllers.osken.dice import Roll
-from penstock._controllers.outside import NO_NETWORK
+from penstock._controllers.outside import NO_NETWORK, SOCKETS
 from penstock._verdict.verdict import Reservation, Why
 
 
@@ -59,15 +60,26 @@ def _lifetimes_in(source: str) -> frozenset[str]:
 
 
 def outside(noticed: Mapping[str, str]) -> Iterator[Reservation]:
-    """Yield what is outside of memory."""
-    for what, where in sorted(noticed.items()):
-        if what == NO_NETWORK:
-            yield Reservation(
-                f"The program asked for the network ({where}), of which it has none in a search.",
-                "Have a test double answer in the scenario, or allow it with --network.",
-                Why.NETWORK,
-            )
-            continue
+    """Yield what is outside of memory, and what a program wanted that there is no more of."""
+    if what := confined.used_up():
+        yield Reservation(
+            f"The program has used up what there is for it in a process that calls it often: {what}.",
+            "Have it end and close what it begins and opens, or a test double do that in the scenario.",
+            Why.LIMITS,
+        )
+    if asked := confined.asked_for():
+        where = f"({place}; {asked})" if (place := noticed.get(NO_NETWORK)) else f"({asked})"
+        yield Reservation(
+            f"The program asked for the network {where}, of which it has none in a search.",
+            "Have a test double answer in the scenario, or allow it with --network.",
+            Why.NETWORK,
+        )
+    left = dict(noticed)
+    called = left.pop(NO_NETWORK, "")
+    if called and not asked:
+        # Who calls nobody but itself has state there all the same.
+        left.setdefault(SOCKETS, called)
+    for what, where in sorted(left.items()):
         yield Reservation(
             f"The program keeps state that Penstock does not see, in {what} ({where}).",
             "Have a test double do that in the scenario, or keep it in memory.",

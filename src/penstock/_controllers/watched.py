@@ -88,8 +88,8 @@ def reservations(components: Iterable[Any]) -> list[Reservation]:
 
 
 def cut_off(components: Iterable[Any]) -> list[Reservation]:
-    """Return where programs asked for a network that they do not have here.
+    """Return what programs asked for that they do not have here, a network or more of what there is.
 
-    What they did from then on they might not have done with one, be it right or wrong.
+    What they did from then on they might not have done with it, be it right or wrong.
     """
-    return [each for each in reservations(components) if each.why is Why.NETWORK]
+    return [each for each in reservations(components) if each.why in (Why.NETWORK, Why.LIMITS)]

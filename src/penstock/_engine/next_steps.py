@@ -337,6 +337,13 @@ def _cut_off(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     yield Suggestion(ran.engine, (("search", "network", True),), "every run of the program may call others")
 
 
+def _used_up(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
+    """Yield how a program comes to be called less often."""
+    if ran.engine != "fuzz":
+        yield Suggestion("fuzz", (), "one run from its beginning to its end calls the program less often")
+    yield Suggestion(ran.engine, (("", "topology", "linear,2"),), "a small network calls it less often")
+
+
 def _unsent(ran: Ran, _bound: Bound) -> Iterator[Suggestion]:
     """Yield how hosts come to send something."""
     sender, receiver = _two_hosts(ran.scenario)
@@ -467,6 +474,7 @@ _BY_WHY: Final[Mapping[Why, Callable[[Ran, Bound], Iterator[Suggestion]]]] = {
     Why.UNFOLLOWED: _unfollowed,
     Why.UNSEEN_STATE: _unseen,
     Why.NETWORK: _cut_off,
+    Why.LIMITS: _used_up,
     Why.UNSENT: _unsent,
     Why.UNCONNECTED: _unconnected,
     Why.NO_TABLE_MISS: _no_table_miss,

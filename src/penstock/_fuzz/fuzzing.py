@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from penstock._base.files import UnwritableError, absolute, make_folder, new_folder, write_whole
 from penstock._base.text import json_text
-from penstock._controllers import origins
+from penstock._controllers import confined, origins
 from penstock._fuzz.building import FuzzContext, build_setting
 from penstock._fuzz.controller_errors import SETTLING_MS, ControllerErrors
 from penstock._fuzz.deliveries import Deliveries
@@ -307,6 +307,9 @@ class Fuzzing:
         """Note why nothing arrived; a run that sends nothing was perhaps given no packets on purpose."""
         deliveries = self.deliveries
         self.outcome.reasons = deliveries.reasons(self.stage.now())
+        if used_up := confined.used_up():
+            why = f"the program has used up what there is for it: {used_up}"
+            self.outcome.reasons = [Bound(why, Why.LIMITS), *self.outcome.reasons]
         on_purpose = bool(self.options.inputs) and not deliveries.something_was_sent
         self.outcome.judged = deliveries.arrived or on_purpose
 

@@ -74,6 +74,11 @@ class CheckReproducer:
         self._built = build(script.scenario) if built is None else built
         self._texts = Texts()
 
+    @property
+    def judged(self) -> frozenset[str]:
+        """The names of what it judges."""
+        return frozenset(made.name for made in self._built.properties)
+
     def with_script(self, script: Recording) -> Self:
         """Return a reproducer for another script of the same scenario, or of another one."""
         built = self._built if script.scenario == self.script.scenario else None

@@ -19,6 +19,7 @@ from penstock._base.reading import parse_object, read_lines
 from penstock._engine.building import Built, build
 from penstock._engine.fresh_program import is_quiet
 from penstock._fuzz.building import build_setting
+from penstock._fuzz.invariants import invariant_names
 from penstock._properties.watch import Watch
 from penstock._replay.guided import Attempt, Reproducer
 from penstock._replay.in_process import CheckReproducer, PeekingReproducer, VirtualReproducer
@@ -90,6 +91,20 @@ def reproducer_of(
     return (PeekingReproducer if waiting.peek else VirtualReproducer)(script, setting=setting, wide=wide)
 
 
+def _judged_by(reproducer: Reproducer) -> frozenset[str]:
+    """Return what a replay judges, by name; the user's own may have changed since the trace was recorded."""
+    if isinstance(reproducer, CheckReproducer):
+        return reproducer.judged
+    assert isinstance(reproducer, VirtualReproducer | LiveReproducer)
+    setting = reproducer.setting
+    return frozenset(invariant_names(setting.scenario)).union(made.name for made in setting.properties)
+
+
+def is_judged(script: Recording, reproducer: Reproducer) -> bool:
+    """Tell whether what a recording breaks is judged by its replay."""
+    return script.violation is None or script.violation.invariant in _judged_by(reproducer)
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
     """How a trace went when it was run again."""
@@ -107,6 +122,8 @@ class Replay:
     tries: int = 1
     cause: tuple[str, ...] = ()
     """The cause, as the trace tells it."""
+    judged: bool = True
+    """Whether anything judges what the trace breaks; if not, nothing is known of it."""
 
 
 def replay(
@@ -143,8 +160,11 @@ def _searched(trace: SearchTrace, built: Built) -> Replay:
     if is_quiet(player.world):
         watch.at_rest(states_of(player.world))
     verdict = trace.verdict
-    reproduced = verdict is not None and watch.broken.get(verdict.property) == verdict.message
-    return replace(replayed, reproduced=reproduced, cause=() if verdict is None else verdict.cause)
+    if verdict is None:
+        return replayed
+    reproduced = watch.broken.get(verdict.property) == verdict.message
+    judged = verdict.property in {made.name for made in built.properties}
+    return replace(replayed, reproduced=reproduced, cause=verdict.cause, judged=judged)
 
 
 def _proved(trace: ProofTrace, base: Path, consent: Consent) -> Replay:
@@ -190,13 +210,15 @@ def _fuzzed(trace: FuzzTrace, scenario: Scenario, path: Path, tries: int, waitin
     script = script_of(trace, scenario)
     reproducer = reproducer_of(script, wide=trace.is_wide, waiting=waiting or USUAL)
     if not reproducer.is_exact:
-        return _described(script, reproducer.run(script.inputs, tries=tries))
+        attempt = reproducer.run(script.inputs, tries=tries)
+        return replace(_described(script, attempt), judged=is_judged(script, reproducer))
     with TemporaryDirectory() as folder:
         again = Path(folder) / "trace.jsonl"
         attempt = reproducer.record(script.inputs, again)
         end = script.violation.line if script.violation is not None else None
         diverged, difference, compared = _difference(path, again, end)
-    return _described(script, attempt, diverged, difference, compared)
+    described = _described(script, attempt, diverged, difference, compared)
+    return replace(described, judged=is_judged(script, reproducer))
 
 
 def _described(

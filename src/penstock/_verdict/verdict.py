@@ -68,6 +68,8 @@ class Why(StrEnum):
     """The program keeps state that cannot be seen, so that runs do not come again."""
     NETWORK = "network"
     """The program asked for the network, which it has none of here."""
+    LIMITS = "limits"
+    """The program used up the processes, open files or bytes in a file that there are for it."""
     DIVERGED = "diverged"
     """A replay did something else than its trace."""
     UNSENT = "unsent"
@@ -100,6 +102,7 @@ _SENTENCES: Final = frozenset(
         Why.UNJUDGED,
         Why.UNSEEN_STATE,
         Why.NETWORK,
+        Why.LIMITS,
         Why.UNFOLLOWED,
         Why.DIVERGED,
         Why.UNSENT,
@@ -289,17 +292,26 @@ def unjudged(exercised: Mapping[str, int], needs: Mapping[str, str]) -> list[Bou
     ]
 
 
-def replayed(*, violated: bool, exact: bool) -> Verdict:
-    """Return the verdict of a replay; one that could not keep to its trace says little."""
+def replayed(*, violated: bool, exact: bool, unjudged: str = "") -> Verdict:
+    """Return the verdict of a replay; one that could not keep to its trace says little.
+
+    `unjudged` is what the trace breaks, if nothing judges that any more.
+    """
     if violated:
         return VIOLATED
+    if unjudged:
+        why = "no property or invariant of the trace's scenario has that name"
+        return Verdict(
+            Result.BOUNDED, (Bound(f"{unjudged} is not judged any more: {why}", Why.UNJUDGED),), judged=False
+        )
     inexact = Bound("the replay did not go as the trace does", Why.DIVERGED)
     return Verdict(Result.EXHAUSTED) if exact else Verdict(Result.BOUNDED, (inexact,))
 
 
-def without_network(name: str) -> Bound:
-    """Return the reason that a violation leaves behind which may be due to a network that is missing."""
-    return Bound(f"a violation of {name} came after the program had asked for the network", Why.NETWORK)
+def deprived(name: str, why: Why) -> Bound:
+    """Return the reason that a violation leaves behind which may be due to something that is missing."""
+    did = "asked for the network" if why is Why.NETWORK else "used up what there is for it"
+    return Bound(f"a violation of {name} came after the program had {did}", why)
 
 
 def unconfirmed(name: str, where: str = "") -> Bound:

@@ -48,10 +48,10 @@ from penstock._verdict.verdict import (
     Result,
     Verdict,
     Why,
+    deprived,
     judge,
     unconfirmed,
     unjudged,
-    without_network,
 )
 from penstock._verify.abstract_controller import SYNCHRONISE, AbstractController
 from penstock._verify.abstract_host import RECEIVE, SEND
@@ -128,6 +128,8 @@ class Proof:
     """Where it is written what was covered, if nothing was found; a report can be made of it."""
     unwritten: str = ""
     """Why nothing, or not all of it, is written down, in a sentence."""
+    asked: tuple[str, ...] = ()
+    """What was to be proved, by name."""
     untested: tuple[str, ...] = ()
     """The properties that never had anything to judge."""
     beyond: list[Refutation] = field(default_factory=list)
@@ -200,6 +202,7 @@ class Proving:
             )
         self._given = tuple(dict.fromkeys(map(canonical, given)))
         self._named = {text: named_property(text) for text in self._given}
+        self.asked = tuple(text if made is None else made.name for text, made in self._named.items())
         self.nearly = list(filter(None, map(weaker_form, self._given)))
         """What is to be said of what is to be proved."""
         self._built: Built | None = None
@@ -294,6 +297,7 @@ def _kept(proof: Proof, findings: Sequence[Refutation], traces: TraceFolder) -> 
 
 def _decide(proving: Proving, proof: Proof, started: float, progress: Progress | None) -> None:
     """Prove what is to be proved, or find runs that break it."""
+    proof.asked = proving.asked
     skipped_by: list[Bound] = []
     if proving.left_out:
         skipped = f"skipped (verify does not decide them): {', '.join(proving.left_out)}"
@@ -314,8 +318,10 @@ def _conclude(proof: Proof, network: Network) -> None:
     cut_off = watched.cut_off(network.components)
     proof.unconfirmed = [finding for finding in proof.findings if cut_off or not finding.confirmed]
     proof.findings = [finding for finding in proof.findings if finding not in proof.unconfirmed]
-    doubt = without_network if cut_off else unconfirmed
-    proof.bounds += [doubt(finding.property) for finding in proof.unconfirmed]
+    proof.bounds += [
+        deprived(finding.property, cut_off[0].why) if cut_off else unconfirmed(finding.property)
+        for finding in proof.unconfirmed
+    ]
     proof.bounds += [each.bound() for each in cut_off if each.bound() not in proof.bounds]
     outside = {
         finding.property: bound

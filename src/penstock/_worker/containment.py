@@ -34,6 +34,8 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from penstock._base.garbage import collect_seldom
+from penstock._controllers import confined
+from penstock._worker import syscalls
 from penstock.errors import PenstockError
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -48,6 +50,9 @@ _IFF_UP: Final = 1
 _FLAGS_OF: Final = struct.Struct("16sH14x")
 """The beginning of a `struct ifreq` that is asked for an interface's flags."""
 
+_ANY_ADDRESS: Final = tuple(f"/proc/sys/net/{version}/ip_nonlocal_bind" for version in ("ipv4", "ipv6"))
+"""What lets a program listen at addresses that a network does not have."""
+
 MOST_FILE_BYTES: Final = 8 << 30
 """How large a file may become that the worker, or anything that it starts, writes."""
 MOST_PROCESSES: Final = 512
@@ -60,6 +65,8 @@ _CLEANING_S: Final = 5.0
 """How long the warden may take to end what is left."""
 
 _STATUS: Final = struct.Struct("i")
+_LONGEST_TOLD: Final = 1024
+"""How much may be told of a worker's end: what fits into a pipe at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,10 @@ class Ended:
     """How a process ended: by itself with a status, or by a signal."""
 
     status: int
+    asked: str = ""
+    """What it had asked the network for, from which it was cut off."""
+    used_up: str = ""
+    """What it had used up of what there is for it."""
 
     @property
     def signal(self) -> int:
@@ -125,8 +136,11 @@ class Contained:
 
     def how_it_ended(self) -> Ended | None:
         """Return how it ended, once it has; None if nobody could tell."""
-        told = os.read(self.status, _STATUS.size)
-        return Ended(_STATUS.unpack(told)[0]) if len(told) == _STATUS.size else None
+        told = os.read(self.status, _LONGEST_TOLD)
+        if len(told) < _STATUS.size:
+            return None
+        asked, _, used_up = told[_STATUS.size :].decode().partition("\n")
+        return Ended(_STATUS.unpack_from(told)[0], asked, used_up)
 
     def last_words(self) -> str:
         """Return where Python was when the worker died of a signal, if it could tell."""
@@ -164,8 +178,8 @@ Work = Callable[[int], None]
 """What a worker does; it is given the file to tell things by."""
 
 
-def start(work: Work, terminal: Terminal = Terminal.NONE) -> Contained:
-    """Have a worker do something.
+def start(work: Work, terminal: Terminal = Terminal.NONE, *, apart: bool = False) -> Contained:
+    """Have a worker do something; `apart` has it without a network, if the kernel allows that.
 
     Whatever is waiting to be printed is printed first, or it would be printed twice.
     """
@@ -196,12 +210,14 @@ def start(work: Work, terminal: Terminal = Terminal.NONE) -> Contained:
     try:
         for file in (reports, status, printed):
             os.close(file)
-        _guard(scratch, tell_status, report, partial(_enter, output, faults, scratch, terminal), work)
+        _guard(scratch, tell_status, report, partial(_enter, output, faults, scratch, terminal), work, apart)
     finally:
         os._exit(70)
 
 
-def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None], work: Work) -> NoReturn:
+def _guard(
+    scratch: str, tell_status: int, report: int, enter: Callable[[], None], work: Work, apart: bool
+) -> NoReturn:
     """Be the warden, and start the rest."""
     ours = os.getppid()
     # If we are killed before the warden knows what to do then, it hears of that when it does.
@@ -219,17 +235,26 @@ def _guard(scratch: str, tell_status: int, report: int, enter: Callable[[], None
     else:
         _clean_up_after(ours, scratch, _end_children)
     _limit_processes()
+    if apart and _leave_network():
+        # Here, since this process is still there when the worker has died, and can tell what it asked for.
+        confined.withhold_network()
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    ours_of_line, line = socket.socketpair()
     worker = os.fork()
     if worker:
         os.close(report)
-        _be_init(worker, tell_status)
+        line.close()
+        _be_init(worker, tell_status, ours_of_line)
+    ours_of_line.close()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _hear_of_parent(signal.SIGKILL)
     os.close(tell_status)
     try:
         enter()
+        if confined.is_apart():
+            syscalls.have_told(line)
+        line.close()
         work(report)
     finally:
         # Threads of the program that are left, and what it has registered for the end, are not waited for.
@@ -248,18 +273,47 @@ def _limit_processes() -> None:
     if os.getpid() == 1 and tuple(int(part) for part in release[:2] if part.isdecimal()) >= _OWN_PID_MAX:
         with suppress(OSError):
             Path("/proc/sys/kernel/pid_max").write_text(str(MOST_PROCESSES))
+            confined.limit_processes(MOST_PROCESSES)
 
 
-def _be_init(worker: int, tell_status: int) -> NoReturn:
-    """Take in orphans until the worker has ended, then end what is left."""
+def _be_init(worker: int, tell_status: int, line: socket.socket) -> NoReturn:
+    """Take in orphans until the worker has ended, then end what is left; note what is told of them."""
     status = None
-    while status is None:
-        process, ended = os.waitpid(-1, 0)
-        if process == worker:
-            status = ended
-    os.write(tell_status, _STATUS.pack(status))
+    woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    listener = syscalls.receive(line)
+    line.close()
+    ready = select.poll()
+    ready.register(woken, select.POLLIN)
+    if listener is not None:
+        ready.register(listener, select.POLLIN)
+    while True:
+        while (ended := _ended_child()) is not None:
+            if ended[0] == worker:
+                status = ended[1]
+        if status is not None:
+            break
+        for file, events in ready.poll():
+            if file == woken:
+                with suppress(BlockingIOError):
+                    os.read(woken, 1 << 12)
+            elif not events & select.POLLIN or not syscalls.note_one(file):
+                # All who could make such calls have ended.
+                ready.unregister(file)
+    # What it has begun is still there.
+    words = f"{confined.asked_for()}\n{confined.used_up()}"
+    os.write(tell_status, _STATUS.pack(status) + words.encode())
     _end_children()
     os._exit(0)
+
+
+def _ended_child() -> tuple[int, int] | None:
+    """Return a child that has ended, and how; None if none has by now."""
+    with suppress(ChildProcessError):
+        process, status = os.waitpid(-1, os.WNOHANG)
+        return (process, status) if process else None
+    return None
 
 
 def _end_children() -> None:
@@ -324,8 +378,8 @@ def _isolate() -> bool:
     return True
 
 
-def leave_network() -> bool:
-    """Leave this process, a worker, with a network of its own that leads nowhere, if the kernel allows it.
+def _leave_network() -> bool:
+    """Leave this process with a network of its own that leads nowhere, if the kernel allows it.
 
     A search makes the same call of a program thousands of times, which no server of the user's expects.
     """
@@ -336,6 +390,10 @@ def leave_network() -> bool:
         asked = _FLAGS_OF.pack(b"lo", 0)
         _, flags = _FLAGS_OF.unpack(fcntl.ioctl(any_socket, _SIOCGIFFLAGS, asked))
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, _FLAGS_OF.pack(b"lo", flags | _IFF_UP))
+    for file in _ANY_ADDRESS:
+        # Nor is one that listens at an address of the machine's, which nothing would count.
+        with suppress(OSError):
+            Path(file).write_text("1")
     return True
 
 
@@ -358,7 +416,9 @@ def _enter(output: int, faults: int, scratch: str, terminal: Terminal) -> None:
     _lower(resource.RLIMIT_FSIZE, MOST_FILE_BYTES)
     _lower(resource.RLIMIT_CORE, 0)
     if os.getuid():
-        _lower(resource.RLIMIT_NPROC, MOST_PROCESSES + _processes_of_user())
+        most = MOST_PROCESSES + _processes_of_user()
+        _lower(resource.RLIMIT_NPROC, most)
+        confined.limit_processes(resource.getrlimit(resource.RLIMIT_NPROC)[0])
 
 
 def _come_to_foreground() -> None:

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Final
 from penstock._base.terminal import pass_on
 from penstock._check import check as searches
 from penstock._check.check import Report
-from penstock._controllers import outside
+from penstock._controllers import confined
 from penstock._engine.next_steps import Ran, next_steps
 from penstock._explore.search import Outcome, Progress, peak_rss_mb
 from penstock._scenario.scenario import Scenario
 from penstock._verdict.verdict import Bound, Result, Verdict, judge
-from penstock._worker.containment import leave_network
 from penstock._worker.supervision import Allowance, Job, Lost, Supervised, Tell, supervise
 from penstock.errors import PenstockError
 
@@ -147,19 +146,18 @@ def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress 
 def _supervised(job: Job[object], scenario: Scenario, hear: Callable[[object], None]) -> Supervised:
     limits = scenario.limits()
     allowance = Allowance(limits.seconds, limits.memory_mb)
-    apart = job if limits.network else partial(_without_network, job)
-    return supervise(apart, hear=hear, show=_show, allowance=allowance)
+    if limits.network:
+        return supervise(job, hear=hear, show=_show, allowance=allowance)
+    apart = partial(_without_network, job)
+    return supervise(apart, hear=hear, show=_show, allowance=allowance, apart=True)
 
 
 def _without_network(job: Job[object], tell: Tell) -> object:
     """Do a job in this process, a worker, from which nothing reaches the network."""
-    if not leave_network():
-        return job(tell)
-    outside.withhold_network()
     try:
         return job(tell)
     except PenstockError as error:
-        if not outside.was_cut_off():
+        if not confined.asked_for():
             raise
         raise PenstockError(f"{error} It asked for the network: allow it with --network.") from error
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import selectors
 import signal
 import time
@@ -24,7 +25,7 @@ from types import FrameType
 from typing import Any, Final, TypeVar
 
 from penstock._base.files import own_number
-from penstock._controllers import calls
+from penstock._controllers import calls, confined
 from penstock._controllers.calls import Fatal, Page
 from penstock._controllers.watchdog import Spent, spent
 from penstock._verdict import verdict as stopping
@@ -152,6 +153,10 @@ class _Death:
     hangs: bool
     what: str
     code: str
+    asked: str = ""
+    """What the worker had asked the network for, in vain."""
+    used_up: str = ""
+    """What it had used up of what there is for it."""
 
 
 def supervise(
@@ -162,10 +167,11 @@ def supervise(
     allowance: Allowance = Allowance(),
     terminal: Terminal = Terminal.NONE,
     again: Callable[[], None] = lambda: None,
+    apart: bool = False,
 ) -> Supervised:
     """Have a worker do a job; `hear` is told what it tells, `show` what it prints.
 
-    `again` is called before another worker begins anew.
+    `again` is called before another worker begins anew; `apart` has workers without a network.
 
     Raises what the job raises as far as that is the user's, and `Lost`.
     """
@@ -176,13 +182,22 @@ def supervise(
     fatal: dict[int, Fatal] = {}
     accidents: dict[int, Bound] = {}
     traced = 0
+    asked = ""
     with interrupts() as pressed:
         for _ in range(_MOST_DEATHS):
-            watching = _Watching(page, pressed, until, allowance, most_mb, hear, show)
-            end = watching.follow(start(_work(job, page, dict(fatal), traced), terminal))
+            watching = _Watching(page, pressed, until, allowance, most_mb, hear, show, apart)
+            work = _work(job, page, dict(fatal), traced, asked)
+            end = watching.follow(start(work, terminal, apart=apart))
             if isinstance(end, Done):
                 return Supervised(end.value, tuple(accidents.values()))
             again()
+            # What it did then, be it its end, it might not have done with a network.
+            asked = asked or end.asked
+            if end.used_up:
+                why = (
+                    f"the program ended its process when all was used up that there is for it: {end.used_up}"
+                )
+                raise Lost(Bound(why, Why.LIMITS))
             if end.number == traced:
                 fatal[traced] = Fatal(end.hangs, end.what, end.code)
                 accidents.pop(traced, None)
@@ -197,12 +212,19 @@ def supervise(
     raise Lost(Bound(f"the program ended its process in more than {len(fatal)} calls", Why.WORKER))
 
 
-def _work(job: Job[Any], page: Page, fatal: Mapping[int, Fatal], traced: int) -> Callable[[int], None]:
-    """Return what a worker does: the job, with everything told."""
+def _work(
+    job: Job[Any], page: Page, fatal: Mapping[int, Fatal], traced: int, asked: str
+) -> Callable[[int], None]:
+    """Return what a worker does: the job, with everything told.
+
+    `asked` is what workers before it had asked the network for.
+    """
 
     def work(report: int) -> None:
         signal.signal(signal.SIGINT, _raise_interrupted)
         calls.watch(page, fatal, traced)
+        if confined.is_apart():
+            confined.withhold_network(asked)
         os.register_at_fork(before=calls.forking, after_in_child=partial(_be_mute, report))
         send(report, Hello(own_number()))
         try:
@@ -272,12 +294,16 @@ class _Watching:
     most_mb: int
     hear: Tell
     show: Callable[[str], None]
+    apart: bool
+    """Whether the worker has no network."""
     _frames: Frames = field(default_factory=Frames)
     _end: Done | Failed | None = None
     _sent: int = 0
     _seen: int = 0
     _since: Spent = field(default_factory=lambda: Spent(0.0, 0.0))
     _printed: int = 0
+    _oom_kills: int = field(default_factory=lambda: _oom_kills())
+    """How many processes the kernel had ended for want of memory when the worker began."""
     _late: dict[float, Spent] = field(default_factory=dict)
     """What the worker had done when it should have come to an end."""
 
@@ -406,7 +432,7 @@ class _Watching:
             return None
         did = "computed" if computed > waited else "waited"
         what = f"it {did} for more than {page.limit:g} s, where nothing could interrupt it"
-        return _Death(number, True, what, page.place)
+        return _Death(number, True, what, page.place, confined.counted(worker.process) if self.apart else "")
 
     def _died(self, worker: Contained) -> _Death:
         """Return in which call a worker died."""
@@ -417,12 +443,23 @@ class _Watching:
             return _Death(0, False, "", "")
         ended = worker.how_it_ended()
         what = "ended by another process" if ended is None else str(ended)
+        if ended is not None:
+            self._refuse_limits(ended.signal)
         page = self.page
         if page.began:
-            return _Death(page.number, False, what, page.place)
+            lack = ("", "") if ended is None else (ended.asked, ended.used_up)
+            return _Death(page.number, False, what, page.place, *lack)
         if self.pressed.times:
             raise Lost(Bound("Ctrl-C", Why.INTERRUPTED))
         raise Lost(Bound(f"the worker ended before its work was done: {what}{_where(worker)}", Why.WORKER))
+
+    def _refuse_limits(self, number: int) -> None:
+        """See to it that a worker which the kernel ended for a limit of ours tells nothing of its program."""
+        if number == signal.SIGKILL and _oom_kills() > self._oom_kills:
+            raise Lost(Bound("the memory that the machine has for it", Why.MEMORY))
+        seconds, _ = resource.getrlimit(resource.RLIMIT_CPU)
+        if number in (signal.SIGKILL, signal.SIGXCPU) and seconds != resource.RLIM_INFINITY:
+            raise Lost(Bound(f"{seconds:,} seconds of computing (ulimit -t)", Why.SECONDS))
 
     def _more(self, worker: Contained) -> bool:
         with selectors.DefaultSelector() as selector:
@@ -435,11 +472,36 @@ def _senseless(what: str) -> Lost:
 
 
 def _available_mb() -> int:
-    """Return how much memory the machine can give."""
+    """Return how much memory the machine can give, and the control group that we are in."""
+    least = 1 << 20
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) // 1024
-    return 1 << 20
+            least = int(line.split()[1]) // 1024
+    return min([least, *_left_in_groups()])
+
+
+_GROUPS: Final = Path("/sys/fs/cgroup")
+
+
+def _left_in_groups() -> Iterator[int]:
+    """Yield how much memory is left in our control group, and in those around it."""
+    with suppress(OSError, ValueError):
+        own = Path("/proc/self/cgroup").read_text().strip().rpartition("::")[2]
+        folder = _GROUPS / own.strip("/")
+        while folder.is_relative_to(_GROUPS):
+            with suppress(OSError, ValueError):
+                most, used = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
+                yield max(0, int(most) - int(used)) >> 20
+            folder = folder.parent
+
+
+def _oom_kills() -> int:
+    """Return how many processes the kernel has ended for want of memory, also in control groups."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 def _where(worker: Contained) -> str:

@@ -46,7 +46,7 @@ from penstock._concolic.code.in_place import sources
 from penstock._concolic.packets.inputs import Question
 from penstock._concolic.run import unnoticed
 from penstock._concolic.space import Inputs
-from penstock._controllers import calls, origins, reservations
+from penstock._controllers import calls, confined, origins, reservations
 from penstock._controllers.held import Holding, Naming, Sent, held, named
 from penstock._controllers.osken import stacks
 from penstock._controllers.osken.determinism import scrubbed
@@ -669,7 +669,7 @@ class OsKenController:
     def _ending(self, error: BaseException) -> Event:
         """Return the event of a step after which the program does nothing any more."""
         if isinstance(error, calls.ProcessEnded):
-            return Event("crashed", (self.name, f"ProcessEnded: {error}", ""))
+            return confined.crashed(self.name, f"ProcessEnded: {error}", "")
         return Event("hung", (self.name, str(error)))
 
     def _events(self, doings: Doings) -> list[Event]:
@@ -678,7 +678,7 @@ class OsKenController:
         with unnoticed():
             for error in doings.crashes:
                 said = scrubbed(kind_and_words(error))
-                events.append(Event("crashed", (self.name, said, _told(error))))
+                events.append(confined.crashed(self.name, said, _told(error), error))
         events += [Event("closed", (self.name, switch)) for switch in doings.closed]
         return events
 
