@@ -22,7 +22,7 @@ import penstock
 from penstock import _api as api
 from penstock import _results as results
 from penstock import pytest_plugin
-from penstock._base.typed import Checked, described, hints_of, meanings_of
+from penstock._base.typed import Checked, hints_of, meanings_of, type_in_words
 from penstock._campaign.options import CampaignOptions
 from penstock._cli.main import commands
 from penstock._engine.next_steps import Suggestion
@@ -163,7 +163,7 @@ def table_of(kind: type, leave_out: tuple[str, ...] = ()) -> list[str]:
 
 def _type(kind: type, item: Field[Any]) -> str:
     """Return in words what a field takes from a file."""
-    return _cell(described(_from_files(hints_of(kind).get(item.name, Any))))
+    return _cell(type_in_words(_from_files(hints_of(kind).get(item.name, Any))))
 
 
 def _from_files(hint: Any) -> Any:
@@ -278,7 +278,9 @@ def _properties() -> Iterator[str]:
         options = inspect.signature(kind).parameters.values()
         if options:
             yield ""
-            words = (f"`{each.name}`, {described(hints_of(kind).get(each.name, Any))}" for each in options)
+            words = (
+                f"`{each.name}`, {type_in_words(hints_of(kind).get(each.name, Any))}" for each in options
+            )
             yield f"Options: {'; '.join(words)}. A function is given as `file.py:name`."
     yield ""
     yield "## The interface"

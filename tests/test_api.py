@@ -62,7 +62,7 @@ def test_a_violation_is_a_result_with_its_story_and_its_trace(tmp_path: Path) ->
     assert found.trace == tmp_path / "bug_04-1.jsonl" and found.trace.is_file()
     first, *rest = found.story.splitlines()
     assert first.startswith("  1. h1 sends h1#1 [ARP")
-    assert f"  ✗  NoForgottenPackets is broken: {found.message}" in rest
+    assert f"  ✗  NoForgottenPackets is violated: {found.message}" in rest
     assert rest[-1] == "     Needed: nothing but step 1 (h1 sends h1#1)."
     assert found.report_command == f"penstock report {found.trace}"
 
@@ -98,9 +98,7 @@ def test_a_result_in_which_nothing_was_judged_does_not_hold(tmp_path: Path) -> N
     result = check(hub(), properties=["NoForgottenPackets"], output=tmp_path)
     assert not result.ok and not result.violations and result.result == "bounded"
     (reason,) = result.left_out
-    assert reason.startswith(
-        "NoForgottenPackets never had anything to judge: that needs switches with buffers"
-    )
+    assert reason.startswith("NoForgottenPackets never exercised; it needs switches with buffers")
     with pytest.raises(Broken, match="nothing was judged"):
         result.assert_holds()
 
@@ -199,7 +197,7 @@ def test_a_trace_of_a_controller_that_was_mended_is_not_reproduced(tmp_path: Pat
 
 def test_a_trace_without_a_violation_has_nothing_to_come_again(tmp_path: Path) -> None:
     run = fuzz(hub(), output=tmp_path, events=3, profile="traffic").details
-    with pytest.raises(PenstockError, match="nothing that could come again"):
+    with pytest.raises(PenstockError, match="no violation to reproduce"):
         replay(run.folder, exact=False)
     assert replay(run.folder).ok
 
@@ -208,7 +206,7 @@ def test_a_trace_without_a_violation_has_nothing_to_come_again(tmp_path: Path) -
     ("call", "sentence"),
     [
         (lambda: check("missing.py"), "There is no file missing.py"),
-        (lambda: check("missing"), "missing is no scenario"),
+        (lambda: check("missing"), "missing is not a scenario"),
         (lambda: check(hub(), topologie="ring,3"), "'topologie' is no field of a scenario, nor of search"),  # type: ignore[call-arg]
         (lambda: check(hub(), seconds=-1), "seconds = -1"),
         (lambda: verify(hub(), properties=["NoBlackHoles"]), "A proof does not decide NoBlackHoles"),

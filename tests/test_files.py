@@ -161,7 +161,7 @@ def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path, writer: Writer, th
     if there:
         victim.write_text("mine")
     link.symlink_to(victim)
-    with pytest.raises(UnwritableError, match="it is a link, and nothing is written through links"):
+    with pytest.raises(UnwritableError, match="it is a link, and Penstock does not write through links"):
         writer(link)
     assert link.is_symlink()
     assert victim.exists() == there and (not there or victim.read_text() == "mine")
@@ -181,7 +181,7 @@ def test_a_file_of_several_names_is_not_added_to(tmp_path: Path) -> None:
     victim, other = tmp_path / "victim", tmp_path / "progress.jsonl"
     victim.write_text("mine")
     other.hardlink_to(victim)
-    with pytest.raises(UnwritableError, match="it has other names too"):
+    with pytest.raises(UnwritableError, match="it has other hard links"):
         append(other, b"new")
     grow(other)
     write_whole(other, "newer")
@@ -200,7 +200,9 @@ def test_what_is_no_file_is_neither_written_nor_replaced(tmp_path: Path, writer:
         case _:
             path = Path("/dev/full")
     before = path.lstat()
-    with pytest.raises(UnwritableError, match=r"cannot be written: (it is no regular file|Is a directory)"):
+    with pytest.raises(
+        UnwritableError, match=r"cannot be written: (it is not a regular file|Is a directory)"
+    ):
         writer(path)
     assert path.lstat().st_ino == before.st_ino
 
@@ -283,7 +285,7 @@ def test_a_folder_that_is_gone_is_one_sentence(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    with pytest.raises(PenstockError, match="The current folder is gone"), staying():
+    with pytest.raises(PenstockError, match="The current folder no longer exists"), staying():
         pass
     monkeypatch.chdir(tmp_path)
 

@@ -108,6 +108,27 @@ def test_the_page_on_architecture_has_the_floors_of_the_contract() -> None:
     assert [re.findall(r"`(\w+)`", row) for row in rows] == layers
 
 
+def test_the_picture_of_the_floors_is_that_of_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    (picture,) = re.findall(r"^(    what people and CI call.*?)\n\n", page, re.DOTALL | re.MULTILINE)
+    lines = [re.split(r"\s{2,}", line.strip())[1] for line in picture.splitlines()]
+    assert [floor.split(" | ") for line in lines for floor in line.split(" > ")] == [
+        layer.split(" | ") for layer in contracts[0]["layers"]
+    ]
+
+
+def test_a_walk_through_the_code_names_at_most_twelve_files() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    walks = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    assert len(walks) > 12
+    for walk in walks:
+        named = {
+            name for name in re.findall(r"`([\w/]+\.py)`", walk) if not name.startswith(("bench/", "test"))
+        }
+        assert len(named) <= 12, (walk.splitlines()[0], sorted(named))
+
+
 def test_files_that_the_page_on_architecture_names_are_there() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     here = {

@@ -164,7 +164,7 @@ def test_walks_search_and_fuzz_say_it_to_python_json_and_pytest(tmp_path: Path) 
     hub = Scenario(HUB, topology="single,3", properties=["NoForwardingLoops"], name="hub")
     result = api.check(hub, depth=2, output=tmp_path)
     assert result.next_steps[0].command == "check"
-    with pytest.raises(Broken, match=r"To go further, in this order:\n1\. penstock check SCENARIO --depth 4"):
+    with pytest.raises(Broken, match=r"Next steps, in this order:\n1\. penstock check SCENARIO --depth 4"):
         result.assert_holds(conclusive=True)
     assert walk(hub, 1, walks=1).next_steps[0].options == ("--strategy", "races")
     run = api.fuzz(hub, events=30, output=tmp_path)

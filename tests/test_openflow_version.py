@@ -86,7 +86,7 @@ def test_a_native_program_declares_its_version_too() -> None:
 def test_a_version_that_is_not_modelled_is_one_sentence() -> None:
     program = Old()
     program.openflow = "1.4"
-    with pytest.raises(PenstockError, match=r"openflow = .* of Old must be"):
+    with pytest.raises(PenstockError, match=r"invalid openflow = .* of Old: must be"):
         build(Scenario(controller=program))
 
 

@@ -196,26 +196,32 @@ def test_every_field_is_reached(folder: Path) -> None:
     [
         (
             "topology = 3",
-            "topology = 3 in the scenario must be a string, a table or a Topology, as in ",
+            "invalid topology = 3 in the scenario: must be a string, a table or a Topology, as in ",
         ),
-        ("topology = {}", "[topology] has no 'mininet': it must be a path, as in \"file.py\"."),
-        ('topology = "liner,3"', "There is no topology 'liner,3': did you mean linear,"),
-        ("[controller]\napps = 3", 'apps = 3 in [controller] must be a list of strings, as in ["app.py"].'),
+        ("topology = {}", "missing 'mininet' in [topology]: must be a path, as in \"file.py\"."),
+        ('topology = "liner,3"', "unknown topology 'liner,3': did you mean linear,"),
+        (
+            "[controller]\napps = 3",
+            'invalid apps = 3 in [controller]: must be a list of strings, as in ["app.py"].',
+        ),
         ("[controller]\napps = []", "apps in [controller] names no app"),
-        ('[search]\ndepth = "4"', 'depth = "4" in [search] must be a whole number from 1 up.'),
-        ("[search]\nseconds = nan", "seconds = NaN in [search] must be a number above 0."),
+        ('[search]\ndepth = "4"', 'invalid depth = "4" in [search]: must be an integer of at least 1.'),
+        ("[search]\nseconds = nan", "invalid seconds = NaN in [search]: must be a number above 0."),
         ('[search]\norder = "depth"', 'must be "breadth-first" or "depth-first"'),
-        ("[hosts]\nh1 = 3", "hosts.h1 = 3 in the scenario must be a table"),
-        ('[hosts.h1]\nkind = "pnig"\nto = "h2"', "There is no kind of host 'pnig': did you mean 'ping'?"),
+        ("[hosts]\nh1 = 3", "invalid hosts.h1 = 3 in the scenario: must be a table"),
+        ('[hosts.h1]\nkind = "pnig"\nto = "h2"', "unknown kind of host 'pnig': did you mean 'ping'?"),
         (
             '[hosts.h1]\nkind = "ping"\nto = "h2"\ncont = 3',
-            "'cont' in [hosts.h1] is unknown: did you mean 'count'",
+            "'cont' in [hosts.h1]: did you mean 'count'",
         ),
-        ("[faults]\ndrops = true", "drops = true in [faults] must be a whole number from 0 up."),
+        ("[faults]\ndrops = true", "invalid drops = true in [faults]: must be an integer of at least 0."),
         ('[switches]\nreorder = "between-bariers"', "did you mean 'between-barriers'?"),
-        ("[symbolic]\nmessages = 3", "messages = 3 in [symbolic] must be a list of"),
-        ("propertis = []", "The key 'propertis' in the scenario is unknown: did you mean 'properties'?"),
-        ("properties = [3]", "properties[0] = 3 in the scenario must be a string, a table or a Property."),
+        ("[symbolic]\nmessages = 3", "invalid messages = 3 in [symbolic]: must be a list of"),
+        ("propertis = []", "unknown key 'propertis' in the scenario: did you mean 'properties'?"),
+        (
+            "properties = [3]",
+            "invalid properties[0] = 3 in the scenario: must be a string, a table or a Property.",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_what_is_expected(text: str, sentence: str, folder: Path) -> None:
@@ -253,20 +259,20 @@ class Marked(Controller):
 def test_objects_are_taken_in_python_where_files_have_names() -> None:
     scenario = Scenario(Marked(), properties=[], hosts={"h1": KINDS["host"]})
     assert refused_or_taken(lambda: scenario) == ""
-    with pytest.raises(PenstockError, match="controller = 3 in the scenario must be a table"):
+    with pytest.raises(PenstockError, match="invalid controller = 3 in the scenario: must be a table"):
         Scenario(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"fuzz": {"sead": 3}}, "The key 'sead' in [fuzz] is unknown: did you mean 'seed'?"),
-        ({"verify": {"mood": "x"}}, "The key 'mood' in [verify] is unknown: did you mean 'mode'?"),
-        ({"faults": {"drop": 1}}, "The key 'drop' in [faults] is unknown: did you mean 'drops'?"),
-        ({"search": {"state": 1}}, "The key 'state' in [search] is unknown: did you mean 'states'?"),
-        ({"switches": {"buffer": 1}}, "The key 'buffer' in [switches] is unknown: did you mean 'buffers'?"),
-        ({"switches": {"version": 1}}, "version in [switches] is for the scenario to say: openflow = "),
-        ({"controller": {"aps": ["x.py"]}}, "The key 'aps' in [controller] is unknown: did you mean 'apps'?"),
+        ({"fuzz": {"sead": 3}}, "unknown key 'sead' in [fuzz]: did you mean 'seed'?"),
+        ({"verify": {"mood": "x"}}, "unknown key 'mood' in [verify]: did you mean 'mode'?"),
+        ({"faults": {"drop": 1}}, "unknown key 'drop' in [faults]: did you mean 'drops'?"),
+        ({"search": {"state": 1}}, "unknown key 'state' in [search]: did you mean 'states'?"),
+        ({"switches": {"buffer": 1}}, "unknown key 'buffer' in [switches]: did you mean 'buffers'?"),
+        ({"switches": {"version": 1}}, "version does not belong in [switches]: write openflow = "),
+        ({"controller": {"aps": ["x.py"]}}, "unknown key 'aps' in [controller]: did you mean 'apps'?"),
         (
             {"controller": {"apps": ["x.py"], "native": "x.py:X"}},
             "[controller] has both apps and native: keep one of them.",
@@ -275,10 +281,10 @@ def test_objects_are_taken_in_python_where_files_have_names() -> None:
             {"controllers": {"c1": {"apps": ["x.py"], "cmd": "x"}}},
             "[controllers.c1] has both apps and cmd: keep one of them.",
         ),
-        ({"link_failures": 1}, "The key 'link_failures' of the scenario has its place in [faults]."),
+        ({"link_failures": 1}, "The key 'link_failures' belongs in [faults], not"),
         (
             {"seconds": 1},
-            "The key 'seconds' of the scenario has its place in [symbolic] or [search] or [fuzz].",
+            "The key 'seconds' belongs in [symbolic] or [search] or [fuzz], not",
         ),
     ],
     ids=str,

@@ -248,7 +248,7 @@ def test_a_trace_that_lost_a_line_in_the_middle_is_known_for_it(tmp_path: Path) 
 def test_nothing_comes_after_the_end(tmp_path: Path) -> None:
     path = a_trace(tmp_path / "whole.jsonl")
     path.write_text(path.read_text() + '{"end": 3}\n')
-    with pytest.raises(PenstockError, match="comes after the end: the trace is damaged"):
+    with pytest.raises(PenstockError, match=r"comes after the end: the trace is damaged"):
         read_trace(path)
 
 

@@ -31,15 +31,13 @@ def test_each_reason_bounds_and_is_told_once() -> None:
     assert verdict.as_json() == {
         "result": "bounded",
         "judged": True,
-        "told": "Nothing found, but the search stopped at 5 seconds: there is more to search.",
+        "told": "No violation found, but the search stopped at 5 seconds: there is more to search.",
         "reasons": [{"reason": "5 seconds", "why": "seconds"}],
     }
 
 
 def test_properties_without_anything_to_judge_are_reasons() -> None:
-    assert unjudged({"P": 1, "Q": 0}, {"Q": "a packet"}) == [
-        "Q never had anything to judge: that needs a packet"
-    ]
+    assert unjudged({"P": 1, "Q": 0}, {"Q": "a packet"}) == ["Q never exercised; it needs a packet"]
     assert unjudged({}, {}) == ["no property was given, so nothing was judged"]
     assert not judge(Result.EXHAUSTED, violated=False, reasons=(), exercised={"P": 0}).judged
 

@@ -221,7 +221,7 @@ def _read_scenario(block: Block, folder: Path) -> None:
     try:
         scenario_of(tomllib.loads(block.text), folder)
     except (PenstockError, tomllib.TOMLDecodeError) as error:
-        raise WrongPage(f"{block.place} is no scenario: {error}") from None
+        raise WrongPage(f"{block.place} is not a scenario: {error}") from None
 
 
 def provided_for(page: Path) -> Collection[str]:

@@ -183,7 +183,7 @@ def _waited_for(running: Coroutine[Any, Any, Run]) -> Run:
         return asyncio.run(running)
     running.close()
     raise PenstockError(
-        "fuzz has an event loop of its own, and one is running here already: call it by asyncio.to_thread."
+        "fuzz runs an event loop of its own, and one is already running here: call it by asyncio.to_thread."
     )
 
 
@@ -207,12 +207,12 @@ def replay(
     consent = consent_to(file, trust=trust, how="trust=True")
     recorded = read_trace(file)
     # Of a proof there are no inputs to give: its packets may come any number of times.
-    again = _replayed if exact or isinstance(recorded, ProofTrace) else _given_again
+    again = _replay_search if exact or isinstance(recorded, ProofTrace) else _given_again
     result: Result[Replay] | Result[Attempt] = in_worker(lambda _: again(file, recorded, consent, tries))
     return result
 
 
-def _replayed(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Replay]:
+def _replay_search(file: Path, recorded: Trace, consent: Consent, tries: int) -> Result[Replay]:
     from penstock._replay.replaying import replay as run
 
     again = run(file, consent, tries=tries)
@@ -235,7 +235,7 @@ def _given_again(file: Path, recorded: AnyTrace, consent: Consent, tries: int) -
 
     script = script_of(recorded, runnable(recorded, file.parent, consent))
     if script.violation is None:
-        raise PenstockError(f"{file} tells no violation, so there is nothing that could come again.")
+        raise PenstockError(f"{file} has no violation to reproduce.")
     reproducer = reproducer_of(script, wide=isinstance(recorded, FuzzTrace) and recorded.is_wide)
     attempt = reproducer.run(script.inputs, tries=tries)
     remarks = () if attempt.divergence is None else (f"The first difference is at {attempt.divergence}.",)
@@ -274,7 +274,7 @@ def minimize(
 
     As with `replay`, the code that the trace names has to be what it was recorded with here, or trusted.
     """
-    from penstock._minimize.ddmin import Minimal, confirmed, confirming_tries, minimise
+    from penstock._minimize.ddmin import Minimal, confirming_tries, find_confirmed_minimum, minimise
     from penstock._minimize.writing import folder_for, write_minimal
     from penstock._replay.replaying import Origin
     from penstock._trace.consent import consent_to
@@ -290,7 +290,7 @@ def minimize(
         return minimise(script, origin.reproducer(script), folder=folder, tries=tries, terms=origin.terms)
 
     def job(_: object) -> Minimised:
-        minimal, origin = confirmed(given, search, folder)
+        minimal, origin = find_confirmed_minimum(given, search, folder)
         reproducer = origin.reproducer(script)
         often = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
         return Minimised(

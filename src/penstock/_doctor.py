@@ -172,12 +172,12 @@ class Requirement(NamedTuple):
 
 def requirements() -> dict[str, Requirement]:
     """Return all that Penstock asks for by name, whether always or for one of its extras."""
-    matches = filter(None, map(_REQUIREMENT.match, _written()))
+    matches = filter(None, map(_REQUIREMENT.match, _requirements()))
     found = [Requirement(match[1].lower(), match[2] or "") for match in matches]
     return {each.name: each for each in found if each.name != "penstock"}
 
 
-def _written() -> list[str]:
+def _requirements() -> list[str]:
     root = checkout()
     if root is None:
         return metadata.requires("penstock") or []

@@ -51,9 +51,12 @@ class Violation:
         return "" if self.trace is None else f"penstock report {shlex.quote(nearest(self.trace))}"
 
     def __str__(self) -> str:
-        lines = [*_shortened(self.story.splitlines())]
+        lines = [*_shorten(self.story.splitlines())]
         if not self.confirmed:
-            lines += ["", "The replay did not do the same: something keeps state that Penstock does not see."]
+            lines += [
+                "",
+                ("The replay did not reproduce it: the program keeps state that Penstock does not see."),
+            ]
         if self.trace is not None:
             lines += ["", f"See it with: {self.report_command}"]
         return "\n".join(lines)
@@ -114,7 +117,7 @@ class Result(Generic[R]):
 
     def _inconclusive(self, what: str) -> str:
         steps = (f"{number}. {step}" for number, step in enumerate(self.next_steps, 1))
-        further = ["To go further, in this order:", *steps] if self.next_steps else []
+        further = ["Next steps, in this order:", *steps] if self.next_steps else []
         return "\n".join([f"{self}: {what}.", *self.left_out, *self.remarks, *further])
 
 
@@ -138,7 +141,7 @@ class Minimised:
         return self.folder / "trace.jsonl"
 
 
-def _shortened(lines: list[str]) -> list[str]:
+def _shorten(lines: list[str]) -> list[str]:
     if len(lines) <= MOST_LINES:
         return lines
     left_out = len(lines) - MOST_LINES

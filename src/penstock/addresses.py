@@ -19,7 +19,7 @@ _MAC = re.compile(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}\Z")
 def mac(text: str) -> int:
     """Return the number of a MAC address written as `00:00:00:00:00:01`."""
     if not _MAC.match(text):
-        raise PenstockError(f"{text!r} is no MAC address: write six hex bytes, as in 00:00:00:00:00:01.")
+        raise PenstockError(f"invalid MAC address {text!r}: write six hex bytes, as in 00:00:00:00:00:01.")
     return int.from_bytes(bytes(int(part, 16) for part in text.split(":")))
 
 
@@ -35,7 +35,7 @@ def ipv4(text: str) -> int:
     try:
         return int(ipaddress.IPv4Address(text))
     except ValueError:
-        raise PenstockError(f"{text!r} is no IPv4 address: write four numbers, as in 10.0.0.1.") from None
+        raise PenstockError(f"invalid IPv4 address {text!r}: write four numbers, as in 10.0.0.1.") from None
 
 
 def is_ipv4(text: str) -> bool:
@@ -59,7 +59,7 @@ def ipv6(text: str) -> int:
     try:
         return int(ipaddress.IPv6Address(text))
     except ValueError:
-        raise PenstockError(f"{text!r} is no IPv6 address: write it as in fe80::1.") from None
+        raise PenstockError(f"invalid IPv6 address {text!r}: write it as in fe80::1.") from None
 
 
 @lru_cache(maxsize=4096)

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if given.hub is not None:
         os.environ[_HUB] = given.hub
     try:
-        services = _started(given.apps, (given.host, given.port), options, end_on_error=given.end_on_error)
+        services = _start(given.apps, (given.host, given.port), options, end_on_error=given.end_on_error)
     except PenstockError as error:
         print(error, file=sys.stderr)
         # Apps may have threads already, which would keep the process alive.
@@ -104,7 +104,7 @@ def _leave(status: int) -> NoReturn:
     os._exit(status)
 
 
-def _started(
+def _start(
     apps: Sequence[str], address: tuple[str, int], options: Sequence[str], *, end_on_error: bool
 ) -> list[Any]:
     """Configure os-ken, create the apps and start them; return the threads that serve."""

@@ -73,7 +73,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="How often a trace of real processes is replayed until its violation comes; by default once.",
+        help=(
+            "How many times a trace of real processes is replayed until its violation recurs; by "
+            "default once."
+        ),
     )
     group.addoption(
         "--penstock-trust",
@@ -137,7 +140,9 @@ class Examiner:
         """Search every ordering; with `conclusive`, the test also fails if a bound stopped the search."""
         from penstock._api import check
 
-        return self._held(check(self._found(scenario), **self._with(given)), conclusive=conclusive)
+        return self._assert_holds(
+            check(self._scenario_to_run(scenario), **self._with(given)), conclusive=conclusive
+        )
 
     def verify(
         self,
@@ -150,13 +155,15 @@ class Examiner:
         """Prove properties; unless not `conclusive`, the test also fails if that is no proof."""
         from penstock._api import verify
 
-        return self._held(verify(self._found(scenario), **self._with(given)), conclusive=conclusive)
+        return self._assert_holds(
+            verify(self._scenario_to_run(scenario), **self._with(given)), conclusive=conclusive
+        )
 
     def fuzz(self, scenario: Scenario | str | PathLike[str], /, **given: Unpack[FuzzFields]) -> Result[Run]:
         """Run a controller while things go wrong."""
         from penstock._api import fuzz
 
-        return self._held(fuzz(self._found(scenario), **self._with(given)))
+        return self._assert_holds(fuzz(self._scenario_to_run(scenario), **self._with(given)))
 
     def replay(self, trace: str | PathLike[str], /, *, tries: int = 1, trust: bool = False) -> Result[Any]:
         """Give the inputs of a trace again; its violation must not come again.
@@ -166,9 +173,9 @@ class Examiner:
         from penstock._api import replay
 
         trusted = trust or self._trust
-        return self._held(replay(self._root / trace, tries=tries, exact=False, trust=trusted))
+        return self._assert_holds(replay(self._root / trace, tries=tries, exact=False, trust=trusted))
 
-    def _found(self, scenario: Scenario | str | PathLike[str]) -> Scenario | Path | str:
+    def _scenario_to_run(self, scenario: Scenario | str | PathLike[str]) -> Scenario | Path | str:
         """Return what is to be examined; files are looked for from the root on."""
         if not isinstance(scenario, str | PathLike):
             return scenario
@@ -178,11 +185,11 @@ class Examiner:
     def _with(self, given: Any) -> Any:
         return {"output": self._output, **self._defaults, **given}
 
-    def _held(self, result: Result[R], *, conclusive: bool = False) -> Result[R]:
+    def _assert_holds(self, result: Result[R], *, conclusive: bool = False) -> Result[R]:
         result.assert_holds(conclusive=conclusive or self._strict)
         if not result.conclusive and result.engine in _SEARCHES:
             left_out = "; ".join(result.left_out)
-            text = _shown(f"{result} is not conclusive: {left_out}")
+            text = _display_text(f"{result} is not conclusive: {left_out}")
             warnings.warn(PenstockWarning(text), stacklevel=3)
         return result
 
@@ -259,7 +266,7 @@ class TraceTest(pytest.Item):
         tries = self.config.getoption("penstock_tries")
         result = replay(self.path, tries=tries, exact=False, trust=True)
         for remark in result.remarks:
-            self.add_report_section("call", "penstock", _shown(remark))
+            self.add_report_section("call", "penstock", _display_text(remark))
         result.assert_holds()
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -283,11 +290,11 @@ def pytest_runtest_makereport(
         item.user_properties.extend(_traces_of(error))
     report = yield
     if text is not None and report.failed:
-        report.longrepr = _shown(text)
+        report.longrepr = _display_text(text)
     return report
 
 
-def _shown(text: str) -> str:
+def _display_text(text: str) -> str:
     """Return a text as a terminal may have it: apps and traces that are told of may be strangers'."""
     from penstock._base.text import visible
 

@@ -24,5 +24,5 @@ def test_every_ping_is_answered() -> None:
 def test_a_topology_that_does_not_exist_is_one_sentence() -> None:
     done = bench("--topology", "klein-bottle,3")
     assert done.returncode == 2
-    assert done.stderr.startswith("There is no topology 'klein-bottle,3'")
+    assert done.stderr.startswith("unknown topology 'klein-bottle,3'")
     assert done.stderr.count("\n") == 1

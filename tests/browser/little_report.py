@@ -58,7 +58,7 @@ def little_report(**more: Any) -> dict[str, Any]:
             message=text("h1#1 [UDP]"),
             causes=[1],
             sends=[[3, text("PacketIn(h1#1)")]],
-            told=[text("asks controller c0")],
+            told=[text("sends a packet-in to controller c0")],
             changes=[[text("s1"), text("buffers"), [], [text("0: h1#1")]]],
             **{"from": 1},
         ),

@@ -70,7 +70,7 @@ def test_a_page_follows_a_run_until_it_ends(run: GrowingRun, page: Page) -> None
         expect(position).to_have_text(re.compile("^79 of 120"))
 
         run.end()
-        expect(page.locator("#verdict")).to_contain_text("NoBlackHoles is broken")
+        expect(page.locator("#verdict")).to_contain_text("NoBlackHoles is violated")
         expect(page.locator("#live-badge")).to_have_count(0)
         assert present_step(page) == 79
         expect(page.get_by_role("region", name="The run in numbers")).to_be_visible()

@@ -75,7 +75,7 @@ VIOLATED = {
     "next_steps": [],
     "judged": True,
 }
-BOUNDED = {**VIOLATED, "result": "bounded", "told": "Nothing found, but 5 seconds."}
+BOUNDED = {**VIOLATED, "result": "bounded", "told": "No violation found, but 5 seconds."}
 UNJUDGED = {**BOUNDED, "judged": False}
 
 

@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_what_was_done_and_leaves_nothing_running(tmp_path: Path) -
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, out + err
-    assert "stopped; 1 of 2 jobs are done, and the same command goes on from there." in err
+    assert "stopped; 1 of 2 jobs are done; run the same command to continue." in err
     assert "Traceback" not in err
     wait_for(lambda: not any(map(is_running, mine)))
     assert runs(tmp_path) == ["exhausted"]
@@ -296,7 +296,7 @@ def is_running(process: int) -> bool:
         (("empty",), "There is nothing to run in empty"),
         (("apps", "-e", "chekc"), "did you mean 'check'"),
         (("apps", "--jobs", "0"), "--jobs"),
-        (("list.toml",), "'appps' in [list.toml] is unknown: did you mean 'apps'?"),
+        (("list.toml",), "'appps' in [list.toml]: did you mean 'apps'?"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(

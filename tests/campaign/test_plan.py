@@ -125,10 +125,10 @@ def test_a_scenario_that_is_wrong_is_a_job_with_its_error(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("apps = ['x.py'", "is no TOML file"),
+        ("apps = ['x.py'", "is not valid TOML"),
         ("", "names nothing to run"),
         ("[controller]\napps = ['x.py']\n", "is a scenario and no list"),
-        ("apps = ['x.py']\nenginess = ['check']\n", "'enginess' in .* is unknown: did you mean 'engines'"),
+        ("apps = ['x.py']\nenginess = ['check']\n", "unknown key 'enginess' in .*: did you mean 'engines'"),
         ("apps = ['x.py']\nengines = ['chekc']\n", "did you mean 'check'"),
         ("apps = ['x.py']\nengines = []\n", "leaves nothing to do"),
         ("apps = ['x.py']\nseconds = 0\n", "seconds = 0 .* must be a number above 0"),

@@ -77,7 +77,7 @@ def test_scenarios_are_toml_files_with_a_controller_and_those_that_cannot_be_rea
         ("b.toml", True),
         ("broken.toml", False),
     ]
-    assert found.left_out == (LeftOut("pyproject.toml", "it is no scenario: it has no [controller]"),)
+    assert found.left_out == (LeftOut("pyproject.toml", "it is not a scenario: it has no [controller]"),)
 
 
 def test_folders_below_are_looked_into_but_not_hidden_ones_nor_what_penstock_wrote(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_list_names_files_patterns_and_modules(tmp_path: Path) -> None:
     [
         ("missing.py", "There is no file"),
         ("missing/*.py", "Nothing fits 'missing/\\*.py'"),
-        ("notes.txt", "is no scenario"),
+        ("notes.txt", "is not a scenario"),
     ],
 )
 def test_what_a_list_names_must_be_there(tmp_path: Path, named: str, told: str) -> None:

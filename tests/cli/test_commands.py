@@ -102,7 +102,7 @@ def test_a_violation_is_told_as_a_story_and_written_as_a_trace(folder: Path) -> 
     printed = penstock(folder, "check", "loop.toml", status=1)
     assert "  1. h1 sends h1#1 [UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte]." in printed
     assert "Controller c0 handles s1's packet-in" in printed
-    assert "NoForwardingLoops is broken: h1#1" in printed
+    assert "NoForwardingLoops is violated: h1#1" in printed
     assert "penstock replay penstock-traces/loop-1.jsonl" in printed
     assert (folder / "penstock-traces" / "loop-1.jsonl").is_file()
 
@@ -125,8 +125,8 @@ def test_nothing_to_find_is_said_with_what_was_judged(folder: Path) -> None:
 
 def test_a_property_that_was_never_exercised_is_pointed_out(folder: Path) -> None:
     printed = penstock(folder, "check", "loop.toml", "--topo", "linear,2", "-p", "DirectPaths", status=3)
-    assert "DirectPaths: never had anything to judge" in printed
-    assert "Nothing found, but DirectPaths never had anything to judge: that needs " in printed
+    assert "DirectPaths: never exercised" in printed
+    assert "No violation found, but DirectPaths was never exercised: it needs " in printed
 
 
 def test_a_bound_without_a_violation_has_a_status_of_its_own(folder: Path) -> None:
@@ -162,7 +162,7 @@ def test_an_exception_in_a_handler_is_a_violation_with_its_traceback(folder: Pat
         check=False,
     )
     assert found.returncode == 1
-    assert "ControllerCrash is broken" in found.stdout
+    assert "ControllerCrash is violated" in found.stdout
     assert "raise KeyError(switch)" in found.stdout
 
 
@@ -180,7 +180,7 @@ def test_a_controller_that_misbehaves_is_found(folder: Path, controller: str, br
     command = [sys.executable, "-m", "penstock", "check", "loop.toml", "-p", broken]
     found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert found.returncode == 1, found.stdout + found.stderr
-    assert f"{broken} is broken" in found.stdout
+    assert f"{broken} is violated" in found.stdout
     assert told in found.stdout
     again = json.loads(penstock(folder, "replay", "penstock-traces/loop-1.jsonl", "--json", status=1))
     assert again["reproduced"] is True
@@ -262,27 +262,27 @@ def test_stepping_by_hand_looks_around_and_goes_back(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("topology", "topolgy"), "The key 'topolgy' in the scenario is unknown: did you mean 'topology'?"),
-        (('"ring,3"', '"rnig,3"'), "There is no topology 'rnig,3'"),
+        (("topology", "topolgy"), "unknown key 'topolgy' in the scenario: did you mean 'topology'?"),
+        (('"ring,3"', '"rnig,3"'), "unknown topology 'rnig,3'"),
         (("hub.py:Hub", "hub.py:Hbu"), "hub.py has no 'Hbu'"),
         (("hub.py:Hub", "none.py:Hub"), "There is no file none.py"),
         (
             ("hub.py:Hub", "hub.py:Refuses"),
             "hub.py:Refuses raised RuntimeError: not today at hub.py:",
         ),
-        (('kind = "client"', 'kind = "clint"'), "There is no kind of host 'clint'"),
-        (('to = "h2"', 'to = "h9"'), "h1 knows no host 'h9'"),
+        (('kind = "client"', 'kind = "clint"'), "unknown kind of host 'clint'"),
+        (('to = "h2"', 'to = "h9"'), "unknown host 'h9' for h1"),
         (("[hosts.h1]", "[hosts.h7]"), "h7"),
         (('"NoForwardingLoops"', '"NoForwardingLoop"'), "did you mean 'NoForwardingLoops'?"),
         (
             ("[controller]", "[faults]\nlink_failures = -1\n[controller]"),
             "link_failures = -1 in [faults]",
         ),
-        (("[controller]", "[search]\ndepth = 0\n[controller]"), "depth = 0 in [search] must be"),
-        (("[controller]", "[controller"), "is no TOML file"),
-        (('topology = "ring,3"', 'topology = "ring,3"\nname = "../up"'), "is no file's"),
-        (('"ring,3"', "5"), "in the scenario must be"),
-        (('["NoForwardingLoops", "ControllerCrash"]', "[5]"), "in the scenario must be"),
+        (("[controller]", "[search]\ndepth = 0\n[controller]"), "invalid depth = 0 in [search]: must be"),
+        (("[controller]", "[controller"), "is not valid TOML"),
+        (('topology = "ring,3"', 'topology = "ring,3"\nname = "../up"'), "invalid scenario name"),
+        (('"ring,3"', "5"), "in the scenario: must be"),
+        (('["NoForwardingLoops", "ControllerCrash"]', "[5]"), "in the scenario: must be"),
         (("[controller]", '[search]\ncompact = "no"\n[controller]'), "must be true or false"),
     ],
 )
@@ -351,10 +351,10 @@ def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"", "is no trace, or cut within its first line"),
-        (b"hello\n", "is no trace, or cut"),
+        (b"", "is not a trace, or was cut within its first line"),
+        (b"hello\n", "is not a trace, or was cut"),
         (b"\xff\xfe", "is not UTF-8 text"),
-        (b"[" * 100_000, "is no trace, or cut"),
+        (b"[" * 100_000, "is not a trace, or was cut"),
         (b'{"format": "other"}\n', "its first line does not say"),
         (b'{"format": "penstock-trace", "version": 9}\n', "this Penstock reads version 2"),
         (b'{"format": "penstock-trace", "version": 2}\n', "no scenario in its first line"),
@@ -380,7 +380,7 @@ def test_a_stranger_s_file_is_refused_in_one_sentence(folder: Path, text: bytes,
             "Missing argument 'FORMAT'. Choose from: pcap, shiviz, dot, mermaid, itf, junit, sarif: see ",
         ),
         (("doctor", "x"), "Got unexpected extra argument (x): see penstock doctor --help."),
-        (("check", "loop.toml", "--ping", "h1,h1"), "--ping 'h1,h1' names no two hosts: write it as h1,h2."),
+        (("check", "loop.toml", "--ping", "h1,h1"), "invalid --ping 'h1,h1': write it as h1,h2."),
         (("show", "."), "There is no trace.jsonl in .: give a trace, or the folder of a run."),
     ],
     ids=str,

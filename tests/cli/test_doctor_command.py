@@ -24,7 +24,7 @@ def test_with_all_that_is_required_it_is_ready(monkeypatch: pytest.MonkeyPatch) 
     done = run(monkeypatch, GOOD, MISSING)
     assert done.return_value == 0
     assert "  ✓ click " in done.stdout and "  - Dask               missing\n      for clusters" in done.stdout
-    assert "get it: " in done.stdout
+    assert "install it: " in done.stdout
     assert done.stdout.endswith("Penstock is ready; 1 optional part is not there.\n")
 
 
@@ -32,7 +32,7 @@ def test_a_required_part_that_is_broken_is_named_and_the_status_is_1(monkeypatch
     done = run(monkeypatch, GOOD, BROKEN)
     assert done.return_value == 1
     assert "  ✗ Z3                 broken: OSError: no libz3" in done.stdout
-    assert "Penstock cannot work here" in done.stdout
+    assert "Penstock cannot run here" in done.stdout
 
 
 def test_with_everything_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

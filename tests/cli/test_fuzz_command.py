@@ -76,7 +76,7 @@ def penstock(folder: Path, *arguments: str, status: int, typed: str = "") -> str
 def test_a_run_that_finds_nothing_says_so_and_leaves_a_whole_folder(folder: Path) -> None:
     printed = penstock(folder, "calm.toml", status=3)
     assert "40 inputs (" in printed and "stopped by the number of events." in printed
-    assert "No lasting violation was found, which proves nothing" in printed
+    assert "No persistent violation was found, which proves nothing" in printed
     run = folder / "penstock-runs" / "calm-1"
     assert {file.name for file in run.iterdir()} == FILES
     assert len(fuzz_lab.fuzz_trace(run / "trace.jsonl").inputs) == 40
@@ -84,7 +84,7 @@ def test_a_run_that_finds_nothing_says_so_and_leaves_a_whole_folder(folder: Path
 
 def test_a_run_ends_with_the_first_violation_that_lasts(folder: Path) -> None:
     printed = penstock(folder, "forgetful.toml", "--events", "200", status=1)
-    assert "is broken after" in printed and "stopped by the first violation that lasts." in printed
+    assert "is violated after" in printed and "stopped by the first violation that lasts." in printed
     summary = json.loads((folder / "penstock-runs" / "forgetful-1" / "summary.json").read_text())
     assert summary["result"] == "violation" and summary["inputs"] < 200
     assert summary["violations"][0]["steps"] == summary["inputs"]
@@ -145,8 +145,8 @@ def test_a_run_may_end_by_time_alone(folder: Path) -> None:
     ("arguments", "sentence"),
     [
         (("nowhere.toml",), "nowhere.toml cannot be read"),
-        (("calm.toml", "--profile", "storms"), "There is no profile 'storms'"),
-        (("calm.toml", "-i", "NoLoop"), "There is no invariant 'NoLoop'"),
+        (("calm.toml", "--profile", "storms"), "unknown profile 'storms'"),
+        (("calm.toml", "-i", "NoLoop"), "unknown invariant 'NoLoop'"),
         (("calm.toml", "-i", "mine.py:rule"), "mine.py"),
         (("calm.toml", "--topo", "blob,3"), "blob"),
         (("calm.toml", "--events", "0"), "events"),
@@ -243,7 +243,7 @@ def test_ctrl_c_once_ends_the_run_and_keeps_a_whole_folder(folder: Path, kind: s
 
 
 def test_ctrl_c_twice_ends_at_once_with_nothing_left_running(folder: Path) -> None:
-    # It answers nothing, so that the network would be waited for until it rests, which is never.
+    # It sends nothing, so that the network would be waited for until it rests, which is never.
     running = Running(folder, live_scenario("deaf", settle_ms=600_000))
     wait_until(lambda: running.inputs() > 5, "the run was under way", LIMIT_S)
     running.interrupt()
@@ -298,7 +298,7 @@ def run(tmp_path: Path) -> Any:
 
 def test_the_screen_shows_what_is_done_who_is_up_and_how_long_it_takes(run: Fuzzing) -> None:
     fresh = shown(run)
-    assert "0 of 50" in fresh and "nothing found so far" in fresh and "Ctrl-C stops the run" in fresh
+    assert "0 of 50" in fresh and "no violation so far" in fresh and "Ctrl-C stops the run" in fresh
     asyncio.run(run.run(until=20))
     later = shown(run)
     assert f"{run.outcome.inputs} of 50 (" in later and " s to go" in later
@@ -312,7 +312,7 @@ def test_the_screen_tells_what_is_wrong(run: Fuzzing) -> None:
         asyncio.run(run.perform(input_of(text)))
     told = shown(run)
     assert "0 up, c0 down" in told and "h2-s2 cut" in told
-    assert "0 lasting violations; the latest news:" in told and "is broken for the moment" in told
+    assert "0 persistent violations; the latest:" in told and "is violated (not yet persistent)" in told
 
 
 def test_without_a_terminal_nothing_is_drawn(run: Fuzzing, capsys: pytest.CaptureFixture[str]) -> None:

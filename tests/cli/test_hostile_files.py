@@ -90,7 +90,7 @@ def test_an_output_that_takes_no_more_does_not_change_the_verdict(tmp_path: Path
             check=False,
         )
     assert done.returncode == 1
-    told = "penstock: The standard output cannot be written: No space left on device; make room, or "
+    told = "penstock: Cannot write to the standard output: No space left on device; make room, or "
     assert done.stderr.strip().splitlines()[-1].startswith(told)
     assert (folder / "penstock-traces" / "some-1.jsonl").is_file()
 
@@ -100,7 +100,7 @@ def test_a_run_that_fills_the_disk_tells_what_it_found(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         said = penstock(folder, "fuzz", "some.toml", "--all", "--events", "3000", "-o", str(disk), status=1)
         assert not list(disk.rglob("*.part"))
-    assert "ControllerCrash is broken" in said and "stopped by a trace that cannot be written" in said
+    assert "ControllerCrash is violated" in said and "stopped by a trace that cannot be written" in said
     (sentence,) = (line for line in said.splitlines() if line.startswith("penstock:"))
     assert "The trace cannot be written" in sentence and "No space left on device" in sentence
 
@@ -149,7 +149,7 @@ def test_links_in_the_folder_of_a_run_are_not_written_through(
     (run / name).symlink_to(victim)
     (run / f"{name}.part").symlink_to(victim)
     said = penstock(run, command[0], str(run), *command[1:], status=2)
-    assert "a link, and nothing is written through links" in said
+    assert "a link, and Penstock does not write through links" in said
     assert list(victim.iterdir()) == [] if name == "minimal" else victim.read_text() == "mine"
 
 

@@ -152,7 +152,7 @@ def test_a_report_without_any_code_at_hand_is_whole(real: dict[str, Path], tmp_p
         assert any(step["changes"] for step in document["steps"])
         (remark,) = document["remarks"]
         assert remark == (
-            "What the controller knows is not shown, since nothing was run: --run runs own.py for it."
+            "The controller's state is not shown, since nothing was run: --run runs own.py for it."
         )
 
 
@@ -383,15 +383,15 @@ def test_a_served_report_runs_nothing(real: dict[str, Path], tmp_path: Path) -> 
 
 def test_the_scenario_of_a_trace_is_built_with_a_consent_only(real: dict[str, Path]) -> None:
     trace = read_trace(real["check"])
-    with pytest.raises(TypeError, match="takes a consent"):
+    with pytest.raises(TypeError, match="needs a Consent"):
         scenario_of(trace.scenario, Path())  # type: ignore[arg-type]
-    with pytest.raises(PenstockError, match="not the one that was agreed to"):
+    with pytest.raises(PenstockError, match="changed since it was agreed to"):
         runnable(trace, real["check"].parent, Consent("another"))
     assert runnable(trace, real["check"].parent, consent_given(trace)).name == "scenario"
 
 
 def test_nothing_is_loaded_while_a_file_is_looked_at(tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text(canary_code(tmp_path))
-    with nothing_runs(), pytest.raises(PenstockError, match="is only looked at"):
+    with nothing_runs(), pytest.raises(PenstockError, match="only reads the trace"):
         load_file(tmp_path / "evil.py", "test")
     assert not (tmp_path / CANARY).exists()

@@ -141,7 +141,7 @@ def test_every_option_reaches_the_engine(
             given_to_the_engine(name, ["--at", "3"], folder, monkeypatch)
         return
     if (name, option) == ("step", "--trust"):
-        with pytest.raises(PenstockError, match="is no trace, so there is nothing to trust"):
+        with pytest.raises(PenstockError, match="is not a trace, so there is nothing to trust"):
             given_to_the_engine(name, ["--trust"], folder, monkeypatch)
         return
     (wanted,) = [each for each in options_of(name) if each.opts[0] == option]
@@ -225,10 +225,10 @@ def test_every_command_that_builds_a_network_takes_one(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["chek"], "There is no command 'chek': did you mean 'check'?"),
+        (["chek"], "unknown command 'chek': did you mean 'check'?"),
         (["check", "x.toml", "--dpeth", "3"], "--depth"),
         (["fuzz", "x.toml", "--evnts", "3"], "--events"),
-        (["check", "x.toml", "--order", "depth"], "'depth' is unknown: did you mean 'depth-first'?"),
+        (["check", "x.toml", "--order", "depth"], "unknown value 'depth': did you mean 'depth-first'?"),
         (["check", "x.toml", "--reduction", "ampel"], "did you mean 'ample'?"),
         (["verify", "x.toml", "--mode", "penstok"], "did you mean 'penstock'?"),
         (["export", "mermiad", "x"], "did you mean 'mermaid'?"),

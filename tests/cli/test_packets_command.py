@@ -156,7 +156,7 @@ def test_after_some_steps_of_a_trace_there_are_other_classes(folder: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gate.toml", "--host", "h7"], "There is no host 'h7'"),
+        (["gate.toml", "--host", "h7"], "unknown host 'h7'"),
         (["gate.toml", "--steps", "1"], "name it with --after"),
         (["gate.toml", "--after", "nothing.jsonl"], "nothing.jsonl"),
         (["other.toml"], "other.toml cannot be read"),

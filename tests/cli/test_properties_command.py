@@ -69,7 +69,7 @@ def test_a_weaker_form_is_said_in_the_result() -> None:
 
 
 def test_what_an_engine_does_not_decide_is_refused_with_where_it_belongs() -> None:
-    with pytest.raises(PenstockError, match="is decided by penstock fuzz alone: name it in invariants of"):
+    with pytest.raises(PenstockError, match="Only penstock fuzz checks TablesAsOrdered: name it in"):
         property_named("TablesAsOrdered")
     with pytest.raises(PenstockError, match="A proof does not decide NoBlackHoles, which penstock check"):
         named_property("NoBlackHoles")

@@ -45,7 +45,7 @@ def test_a_page_is_written_beside_the_trace_and_told_in_one_line(trace: Path) ->
 def test_a_file_can_be_named_in_a_folder_that_is_not_there_yet(trace: Path, tmp_path: Path) -> None:
     page = tmp_path / "out" / "mine.html"
     assert report(trace, "-o", page, "--no-states").exit_code == 0
-    assert "States are not shown, since they were not wanted." in page.read_text(encoding="utf-8")
+    assert "States are left out, as --no-states asks." in page.read_text(encoding="utf-8")
 
 
 def test_the_report_is_printed_as_data(trace: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(trace: Path, tmp_path: Path)
 
 def test_a_server_writes_no_file(trace: Path) -> None:
     result = report(trace, "--serve", "--json")
-    assert str(result.exception) == "--serve writes no file: leave --json and -o out."
+    assert str(result.exception) == "--serve writes no file: leave out --json and -o."
 
 
 def test_a_server_runs_until_it_is_interrupted(trace: Path) -> None:

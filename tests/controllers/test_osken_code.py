@@ -70,7 +70,7 @@ def test_where_a_handler_sleeps_is_told_in_the_story(tmp_path: Path) -> None:
         step = controller.receive(joined(controller), "s1", packet())
     record = Record(Transition(DELIVER, "s1", "c0"), "c0", message=packet(), events=step.events)
     (told,) = sentences([record])
-    assert told[1].startswith("still in packet_in, sleepy_app.py:") and "answers nothing" not in told
+    assert told[1].startswith("still in packet_in, sleepy_app.py:") and "sends nothing" not in told
 
 
 def test_a_task_that_is_no_handler_is_not_said_to_be_in_one(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def page(tmp_path: Path, text: str) -> list[Block]:
         ("```console\n$ echo one\n```\n\n```text\ntwo\n```\n", "shows what is not printed"),
         ("```text\nnobody printed this\n```\n", "shows what is not printed"),
         ("```python\nraise SystemExit(3)\n```\n", "ends with status 3, not 0"),
-        ('```toml\nproperty = ["NoBlackHoles"]\n```\n', "is no scenario"),
+        ('```toml\nproperty = ["NoBlackHoles"]\n```\n', "is not a scenario"),
         ("```yaml\na: b\n```\n", "neither run nor says why"),
         ("```console\nls\n```\n", "has no command"),
     ],

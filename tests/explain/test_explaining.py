@@ -119,7 +119,7 @@ def test_a_budget_of_the_switch_that_a_packet_is_over_is_named(
 ) -> None:
     finding = found(tmp_path, body, openflow="1.3")
     assert finding.message.startswith("h1#1 (")
-    assert f"never reached h2: s1 dropped it as it came in on port 1, because {budget}" in finding.message
+    assert f"never reached h2: s1 dropped it when it came in on port 1, because {budget}" in finding.message
     assert f"did not send h1#1 on: {budget}" in finding.explanation.why
     assert {str(code.places[0]): code.did for code in finding.explanation.code} == {
         f"app.py:{line_of(tmp_path, text)}": did for text, did in codes.items()
@@ -381,7 +381,7 @@ def test_a_handler_that_waits_for_ever_is_told_with_its_line(tmp_path: Path, mad
     assert "threading." not in finding.message and "app.wait waits for ever" in finding.message
     (code,) = finding.explanation.code
     handler = f"called by packet_in at app.py:{line_of(tmp_path, 'self.wait()')}"
-    assert str(code) == (f"app.py:{line_of(tmp_path, '# here')} in wait ({handler}) does not come to an end.")
+    assert str(code) == (f"app.py:{line_of(tmp_path, '# here')} in wait ({handler}) does not return.")
 
 
 def test_an_exception_without_words_is_told_by_its_kind(tmp_path: Path) -> None:

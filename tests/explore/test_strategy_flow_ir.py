@@ -114,5 +114,7 @@ def test_the_users_function_is_found_and_what_it_raises_is_told(tmp_path: Path) 
     (strategy,) = plan.narrowing
     with pytest.raises(PenstockError, match="is_same_flow of flow-ir raised AttributeError"):
         searched(two_pairs(), strategy)
-    with pytest.raises(PenstockError, match="is_same_flow = 7 in the strategy flow-ir must be a function"):
+    with pytest.raises(
+        PenstockError, match="invalid is_same_flow = 7 in the strategy flow-ir: must be a function"
+    ):
         plan_of([{"name": "flow-ir", "is_same_flow": 7}], tmp_path)

@@ -189,11 +189,17 @@ def test_random_walks_are_decided_by_their_seed() -> None:
     [
         (
             "delay-bounded:delays=-1",
-            "delays = -1 in the strategy delay-bounded must be a whole number from 0 up.",
+            "invalid delays = -1 in the strategy delay-bounded: must be an integer of at least 0.",
         ),
-        ("races:transitions=0", "transitions = 0 in the strategy races must be a whole number from 1 up."),
-        ("random-walk:walks=0", "walks = 0 in the strategy random-walk must be a whole number from 1 up."),
-        ("random-walk:seed=x", 'seed = "x" in the strategy random-walk must be a whole number.'),
+        (
+            "races:transitions=0",
+            "invalid transitions = 0 in the strategy races: must be an integer of at least 1.",
+        ),
+        (
+            "random-walk:walks=0",
+            "invalid walks = 0 in the strategy random-walk: must be an integer of at least 1.",
+        ),
+        ("random-walk:seed=x", 'invalid seed = "x" in the strategy random-walk: must be an integer.'),
     ],
 )
 def test_options_that_make_no_sense_are_refused(spelt: str, sentence: str) -> None:

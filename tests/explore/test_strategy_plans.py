@@ -113,15 +113,15 @@ def test_a_violation_found_by_strategies_is_replayed_like_any_other(tmp_path: Pa
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["no-dely"], "There is no strategy 'no-dely': did you mean 'no-delay'?"),
-        (["x"], f"There is no strategy 'x': the strategies are {', '.join(STRATEGIES)}, or file.py:Name."),
+        (["no-dely"], "unknown strategy 'no-dely': did you mean 'no-delay'?"),
+        (["x"], f"unknown strategy 'x': the strategies are {', '.join(STRATEGIES)}, or file.py:Name."),
         ([{"delays": 1}], "The strategy {'delays': 1} has no name: write name = \"…\" into its table."),
         (
             [{"name": 3}],
-            f"There is no strategy 3: the strategies are {', '.join(STRATEGIES)}, or file.py:Name.",
+            f"unknown strategy 3: the strategies are {', '.join(STRATEGIES)}, or file.py:Name.",
         ),
-        ([3], "3 is no strategy: write its name, or a table with name and options."),
-        ([["no-delay"]], "['no-delay'] is no strategy: write its name, or a table with name and options."),
+        ([3], "3 is not a strategy: write its name, or a table with name and options."),
+        ([["no-delay"]], "['no-delay'] is not a strategy: write its name, or a table with name and options."),
         (
             ["pkt-seq:count=1,count=2"],
             "The option 'count' stands twice in the strategy 'pkt-seq:count=1,count=2': give it once.",
@@ -131,13 +131,16 @@ def test_a_violation_found_by_strategies_is_replayed_like_any_other(tmp_path: Pa
             ["races", "random-walk"],
             "The strategies races and random-walk each have an order of their own: use one of them.",
         ),
-        (["races:swift"], "'swift' in the strategy 'races:swift' is no option: write races:key=value."),
+        (["races:swift"], "'swift' in the strategy 'races:swift' is not an option: write races:key=value."),
         (
             ["no-delay:late=1"],
-            "The key 'late' in the strategy no-delay is unknown: it may have nothing more.",
+            "unknown key 'late' in the strategy no-delay: it may have nothing more.",
         ),
-        (["pkt-seq:count=-1"], "count = -1 in the strategy pkt-seq must be a whole number from 0 up."),
-        (["pkt-seq:burst=0"], "burst = 0 in the strategy pkt-seq must be a whole number from 1 up."),
+        (
+            ["pkt-seq:count=-1"],
+            "invalid count = -1 in the strategy pkt-seq: must be an integer of at least 0.",
+        ),
+        (["pkt-seq:burst=0"], "invalid burst = 0 in the strategy pkt-seq: must be an integer of at least 1."),
     ],
 )
 def test_a_strategy_that_cannot_be_meant_is_refused(given: list[Any], sentence: str) -> None:
@@ -171,7 +174,7 @@ def test_every_command_that_searches_refuses_a_strategy_that_there_is_not(comman
     arguments = [command, str(CONTROLLERS / "hub.py"), "--strategy", "nonsense"]
     done = CliRunner().invoke(commands, arguments, standalone_mode=False)
     assert isinstance(done.exception, PenstockError)
-    assert str(done.exception).startswith("There is no strategy 'nonsense'")
+    assert str(done.exception).startswith("unknown strategy 'nonsense'")
 
 
 def test_a_walk_keeps_to_the_strategies_that_narrow() -> None:
@@ -233,7 +236,7 @@ def test_a_strategy_in_a_file_of_the_users_narrows_a_search_and_says_so(tmp_path
         ("Faulty", "The strategy faulty raised ZeroDivisionError: .* at .*own.py:"),
         ("Blind", "The strategy blind picked 0, which is no set of options that has any in it"),
         ("Nameless", 'own.py:Nameless has no name: write name = "…" into the class'),
-        ("nothing", "own.py:nothing is no strategy: name a subclass of Narrowing or Ordering"),
+        ("nothing", "own.py:nothing is not a strategy: name a subclass of Narrowing or Ordering"),
         ("Missing", "own.py has no 'Missing'"),
     ],
 )

@@ -152,12 +152,12 @@ def test_a_user_judges_by_a_function_of_the_model() -> None:
     "written", [{"from": "h1"}, {"from": "h1", "to": "h2", "port": 1}, {"from": "h1", "to": "h2", "match": 3}]
 )
 def test_a_barrier_that_makes_no_sense_is_one_sentence(written: dict[str, object]) -> None:
-    with pytest.raises(PenstockError, match="is no "):
+    with pytest.raises(PenstockError, match="is not a "):
         Isolation.of([written])
 
 
 def test_a_barrier_between_hosts_that_are_not_there_is_one_sentence() -> None:
-    with pytest.raises(PenstockError, match="There is no host 'h7'"):
+    with pytest.raises(PenstockError, match="unknown host 'h7'"):
         Isolation.of([{"from": "h1", "to": "h7"}]).check(connected().model)
 
 

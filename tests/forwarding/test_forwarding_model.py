@@ -326,9 +326,9 @@ def test_a_rule_hidden_by_higher_ones_together_gets_no_packets() -> None:
 
 def test_unknown_names_are_one_sentence() -> None:
     model = Lab("single,2").model
-    with pytest.raises(PenstockError, match=r"There is no host 'h9': the hosts are h1, h2\."):
+    with pytest.raises(PenstockError, match=r"unknown host 'h9': the hosts are h1, h2\."):
         model.outcomes("h9", Match())
-    with pytest.raises(PenstockError, match=r"There is no switch 's9': the switches are s1\."):
+    with pytest.raises(PenstockError, match=r"unknown switch 's9': the switches are s1\."):
         model.remove("s9", 0, 1, Match())
     with pytest.raises(PenstockError, match=r"s1 table 0 has no entry priority=1 any to remove\."):
         model.remove("s1", 0, 1, Match())

@@ -90,8 +90,8 @@ def test_callers_are_none_of_the_fuzzers_business() -> None:
 @pytest.mark.parametrize(
     ("listen", "sentence"),
     [
-        ({"s9": "ptcp:6654"}, "There is no switch 's9' that could listen: choose s1, s2"),
-        ({"s1": 6654}, "listen.s1 = 6654 in .fuzz. must be a string"),
+        ({"s9": "ptcp:6654"}, "unknown switch 's9' in listen of .fuzz.: choose s1, s2"),
+        ({"s1": 6654}, "invalid listen.s1 = 6654 in .fuzz.: must be a string"),
         ({"s1": "tcp:6654"}, "s1 cannot listen at 'tcp:6654': write ptcp:6654"),
         ({"s1": f"punix:{os.sep}nowhere{os.sep}s1"}, "s1 cannot listen at punix"),
     ],

@@ -79,14 +79,14 @@ class TestLooking:
     def test_a_path_is_told_without_anything_happening(self, run: Fuzzing, words: str, packet: str) -> None:
         before = written(run.stage)
         told = obey(run, f"path h1 {words}").splitlines()
-        assert told[0].startswith("  1. A frame appears on the wire out of h1:0: ") and packet in told[0]
-        assert told[1].startswith("  2. s1 gets ") and "asks controller c0" in told[-1]
+        assert told[0].startswith("  1. A frame is injected on the link out of h1:0: ") and packet in told[0]
+        assert told[1].startswith("  2. s1 gets ") and "sends a packet-in to controller c0" in told[-1]
         assert written(run.stage) == before and run.outcome.inputs == 0
 
     def test_found_lists_what_was_found(self, run: Fuzzing) -> None:
         assert obey(run, "found") == "nothing yet"
         obey(run, "forget s1 1")
-        assert obey(run, "found").count("NoBlackHoles is broken") >= 1
+        assert obey(run, "found").count("NoBlackHoles is violated") >= 1
 
 
 class TestDoing:
@@ -101,17 +101,17 @@ class TestDoing:
 
     def test_what_an_input_brought_to_light_is_told_at_once(self, run: Fuzzing) -> None:
         told = obey(run, "forget s1 1")
-        assert "NoBlackHoles is broken for the moment" in told and "after" in told
+        assert "NoBlackHoles is violated (not yet persistent)" in told and "after" in told
 
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [
             ("dance", "'dance' is neither a command nor an input: type help"),
             ("", "'' is neither a command nor an input"),
-            ("flows", "'flows' takes other words than '': see help"),
-            ("flows s1 s2", "'flows' takes other words than 's1 s2'"),
-            ("help me", "'help' takes other words"),
-            ("flows h1", "h1 is no switch: choose s1, s2"),
+            ("flows", "'flows': ''; see help"),
+            ("flows s1 s2", "'flows': 's1 s2'"),
+            ("help me", "'help' invalid arguments"),
+            ("flows h1", "h1 is not a switch: choose s1, s2"),
             ("flows s9", "s9"),
             ("look nobody", "nobody"),
             ("path h1 h9", "h9"),
@@ -150,7 +150,7 @@ class TestConversing:
         self, run: Fuzzing, capsys: pytest.CaptureFixture[str]
     ) -> None:
         printed = typed(run, ["go away", f"go {'9' * 10}", "dance", "", "can", "q"], capsys)
-        assert "'away' is no number of inputs: type go, or go 100." in printed
+        assert "'away' is not a number of inputs: type go, or go 100." in printed
         assert "'dance' is neither a command nor an input" in printed
         assert "links up" in printed
 

@@ -69,7 +69,7 @@ def test_an_error_is_told_once_when_it_is_complete_and_counted() -> None:
         hear(errors, KEY_ERROR.replace("KeyError: 3", f"KeyError: {stage.clock}"))
         assert not errors.is_undecided
     assert errors.check(stage.now()) == []
-    (often,) = errors.repeated()
+    (often,) = errors.repetitions()
     assert (often.verdict, often.times, often.since, often.last) == (REPEATED, 4, 0, 3000 + SETTLING_MS)
 
 
@@ -120,7 +120,7 @@ def test_a_flood_of_different_errors_is_told_by_some_of_them() -> None:
     stage.clock += SETTLING_MS
     found = errors.check(stage.now())
     assert len(found) == 101 and found[-1].message == "c0 logged an error, further errors: ERROR bku"
-    (rest,) = errors.repeated()
+    (rest,) = errors.repetitions()
     assert rest.times == 900
 
 
@@ -159,7 +159,7 @@ def test_a_traceback_in_the_log_of_a_process_is_a_violation_with_its_count(raise
     # Two ports change, twice.
     assert told["times"] == 4
     text = "\n".join(summary_lines(raised))
-    assert "     It came 4 times, first at " in text and "1 lasting violation found." in text
+    assert "     It came 4 times, first at " in text and "1 persistent violation found." in text
 
 
 def test_the_trace_tells_what_the_controller_heard_and_the_traceback(raised: Report) -> None:
@@ -167,7 +167,7 @@ def test_the_trace_tells_what_the_controller_heard_and_the_traceback(raised: Rep
     assert "Input: fail s1-s2" in told and "c0 logs: Traceback (most recent call last):" in told
     assert "PortStatus" in told and "Input: send h1 to h2" not in told
     whole = "\n".join(tell_run(read_trace(raised.trace), Choice(whole=True)))
-    assert "ControllerErrors was broken 4 times, first at " in whole
+    assert "ControllerErrors was violated 4 times, first at " in whole
 
 
 def test_it_is_minimised_to_the_input_that_it_takes(raised: Report) -> None:

@@ -77,7 +77,7 @@ def test_a_held_channel_stands_still_while_others_go_on() -> None:
     put(world, A, B, A)
     assert drained(world, courier) == [B]
     assert courier.held == (A,) and courier.next_due is None
-    assert set(courier.loaded()) >= {A}
+    assert set(courier.nonempty()) >= {A}
     courier.release(A)
     assert drained(world, courier) == [A, A]
 
@@ -119,7 +119,7 @@ def test_a_component_gets_its_turn_once_for_each_offer() -> None:
 
 @pytest.mark.parametrize("channel", [Endpoint("s9", 1), Endpoint("fabric", "s1")])
 def test_only_channels_of_the_network_can_be_held(channel: Endpoint) -> None:
-    with pytest.raises(PenstockError, match="no channel"):
+    with pytest.raises(PenstockError, match="is not a channel"):
         courier_of(quiet_world()).hold(channel)
 
 

@@ -105,9 +105,9 @@ def test_profiles_name_only_kinds_and_are_all_documented() -> None:
     [
         ("link", {}, "did you mean 'links'"),
         ("links", {"link_failures": 1}, "did you mean 'link_failure'"),
-        ("links", {"link_failure": -1}, "link_failure.* must be a number from 0 up"),
-        ("links", {"link_failure": float("inf")}, "link_failure.* must be a number from 0 up"),
-        ("links", {"link_failure": "often"}, "link_failure.* must be a number from 0 up"),
+        ("links", {"link_failure": -1}, "link_failure.* must be a number of at least 0"),
+        ("links", {"link_failure": float("inf")}, "link_failure.* must be a number of at least 0"),
+        ("links", {"link_failure": "often"}, "link_failure.* must be a number of at least 0"),
         ("links", dict.fromkeys(PROFILES["links"], 0), "All rates"),
     ],
 )

@@ -234,7 +234,7 @@ class TestTheFuzzerHoldsItsBreath:
         run = watched(tmp_path, ORDERED)
         do(run, "check")
         first, last = do(run, "forget s1 1")
-        assert first.startswith("violated TablesAsOrdered: s1 was ordered to have the rule")
+        assert first.startswith("violated TablesAsOrdered: s1 was sent the rule")
         assert last == first.replace("violated", "violated for good", 1)
         assert run.outcome.by_verb["wait"] > 3
         assert run.stage.now() == run.options.persistent_ms
@@ -329,8 +329,8 @@ class TestEachByItsName:
     def test_tables_as_ordered(self, tmp_path: Path) -> None:
         run = named(tmp_path, Fixed(*STRAIGHT), "TablesAsOrdered", topology="single,2")
         (found,) = do(run, "forget s1 2")
-        assert "TablesAsOrdered: s1 was ordered to have the rule" in found
-        assert found.endswith("in_port=2 -> output:1 in table 0, and has not.")
+        assert "TablesAsOrdered: s1 was sent the rule" in found
+        assert found.endswith("in_port=2 -> output:1 for table 0, and does not have it.")
 
     def test_ambiguous_rules_are_told_and_heal(self, tmp_path: Path) -> None:
         clashing = Fixed(*STRAIGHT, ("s1", {"eth_dst": 2}, None))
@@ -382,7 +382,7 @@ class TestEachByItsName:
             (silent,) = [found.finding for found in run.check()]
             assert told(silent) == (
                 "violated for good ControllerLiveness: "
-                "There was no answer in time after: send h1 to h2 ping 1 (s1-c0)."
+                "No response in time after: send h1 to h2 ping 1 (s1-c0)."
             )
 
         given = live_scenario(
@@ -394,7 +394,7 @@ class TestEachByItsName:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("NoForwardingLops", "There is no invariant 'NoForwardingLops': did you mean 'NoForwardingLoops'"),
+        ("NoForwardingLops", "unknown invariant 'NoForwardingLops': did you mean 'NoForwardingLoops'"),
         ({"name": "NoForwardingLoops", "sise": 3}, "NoForwardingLoops"),
         ({"name": "TablesAsOrdered", "sise": 3}, "TablesAsOrdered"),
         ({"name": "ControllerLiveness", "sise": 3}, "ControllerLiveness"),
@@ -405,9 +405,9 @@ class TestEachByItsName:
             {"name": "Isolation", "rules": [{"from": "h1", "to": "h2", "match": {"colour": 3}}]},
             "colour",
         ),
-        ({"name": "Isolation", "rules": [{"from": "h1"}]}, "is no rule of isolation"),
+        ({"name": "Isolation", "rules": [{"from": "h1"}]}, "is not a rule of isolation"),
         ({"name": "mine.py:nothing", "over": "forwarding"}, "mine.py"),
-        ({}, "There is no invariant None"),
+        ({}, "unknown invariant None"),
         (7, "must be a string, a table or a Property"),
     ],
 )
@@ -419,7 +419,9 @@ def test_what_is_no_invariant_is_refused_in_a_sentence(tmp_path: Path, given: An
 def test_a_function_that_is_none_or_fails_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("LIMIT = 3\n\ndef fails(model):\n    return model.colours\n")
     file = tmp_path / "mine.py"
-    with pytest.raises(PenstockError, match="LIMIT is no function: an invariant is one that takes a model"):
+    with pytest.raises(
+        PenstockError, match="LIMIT is not a function: an invariant is one that takes a model"
+    ):
         named(tmp_path, Fixed(), {"name": f"{file}:LIMIT", "over": "forwarding"})
     run = named(tmp_path, Fixed(), {"name": f"{file}:fails", "over": "forwarding"}, topology="single,2")
     with pytest.raises(
@@ -432,7 +434,7 @@ def test_a_function_that_is_none_or_fails_is_told_in_a_sentence(tmp_path: Path) 
 def test_a_rule_for_a_host_that_is_not_there_is_refused_at_the_first_look(tmp_path: Path) -> None:
     isolation = {"name": "Isolation", "rules": [{"from": "h1", "to": "h9"}]}
     run = named(tmp_path, Fixed(), isolation, topology="single,2")
-    with pytest.raises(PenstockError, match="There is no host 'h9': the hosts are h1, h2"):
+    with pytest.raises(PenstockError, match="unknown host 'h9': the hosts are h1, h2"):
         do(run, "check")
 
 

@@ -359,7 +359,7 @@ class TestBadInput:
             world = network()
             await Listening(world, world.run).listen("h1", "ptcp:0")
 
-        with pytest.raises(PenstockError, match="There is no switch 'h1'"):
+        with pytest.raises(PenstockError, match="unknown switch 'h1'"):
             asyncio.run(listen())
 
 

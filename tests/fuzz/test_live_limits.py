@@ -107,8 +107,8 @@ def test_a_run_ends_when_its_trace_is_as_long_as_it_may_be(tmp_path: Path, where
 @pytest.mark.parametrize(
     ("table", "hint"),
     [
-        ({"trace_mb": 0}, r"trace_mb = 0 in \[fuzz\] must be a whole number from 1 up"),
-        ({"invariants": 3}, r"invariants = 3 in \[fuzz\] must be a list of"),
+        ({"trace_mb": 0}, r"invalid trace_mb = 0 in \[fuzz\]: must be an integer of at least 1"),
+        ({"invariants": 3}, r"invalid invariants = 3 in \[fuzz\]: must be a list of"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_what_would(table: dict[str, Any], hint: str) -> None:

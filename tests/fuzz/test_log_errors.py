@@ -82,10 +82,10 @@ def test_an_exception_group_is_one_error() -> None:
 
 def test_a_traceback_that_does_not_end_is_an_error_too() -> None:
     (found,) = errors("\n".join(KEY_ERROR.split("\n")[:-1]))
-    assert found.what == "an exception whose traceback does not end" and found.place.startswith("app.py")
+    assert found.what == "an exception with an incomplete traceback" and found.place.startswith("app.py")
     # However much is printed after it.
     (found,) = errors("\n".join([*KEY_ERROR.split("\n")[:-1], *["heard something"] * 300]))
-    assert found.what == "an exception whose traceback does not end"
+    assert found.what == "an exception with an incomplete traceback"
 
 
 @pytest.mark.parametrize(
@@ -179,13 +179,15 @@ def test_an_ignored_exception_is_ignored_with_its_traceback() -> None:
 
 @pytest.mark.parametrize("pattern", ["^FATAL", "done.$", "a.*b", "\\d+", "a.+"])
 def test_a_regular_expression_is_refused_in_a_sentence(pattern: str) -> None:
-    with pytest.raises(PenstockError, match=r"looks like a regular expression: write a text, in which \*"):
+    with pytest.raises(
+        PenstockError, match=r"looks like a regular expression: write plain text, in which \*"
+    ):
         FuzzOptions(error_patterns=[pattern])
 
 
 def test_a_pattern_without_text_is_refused() -> None:
     for pattern in ("", " ** "):
-        with pytest.raises(PenstockError, match="without any text"):
+        with pytest.raises(PenstockError, match="has an empty pattern"):
             checked_pattern(pattern, "ignored_errors")
 
 

@@ -74,7 +74,7 @@ def test_a_rule_that_a_full_table_refuses_is_missing(network: Watched) -> None:
     network.order(rule(1), rule(2))
     assert network.invariant.claims() == {
         "s1 table 0 32768 in_port=2": (
-            "s1 was ordered to have the rule priority=32768 in_port=2 -> output:2 in table 0, and has not."
+            "s1 was sent the rule priority=32768 in_port=2 -> output:2 for table 0, and does not have it."
         )
     }
     network.do("unlimit s1")

@@ -111,27 +111,27 @@ def test_the_file_in_the_folder_is_the_same_object(tmp_path: Path) -> None:
 
 def test_people_are_told_each_violation_once_and_what_was_done(tmp_path: Path) -> None:
     assert list(summary_lines(report(tmp_path, LASTS, SAME_AGAIN, OTHER, HEALED_SOON, unanswered=1))) == [
-        "  ✗  Loops is broken after 7 inputs, at 1.25 s: a > b: twice.",
+        "  ✗  Loops is violated after 7 inputs, at 1.25 s: a > b: twice.",
         "     The same was found 1 time more.",
-        "  ✗  Loops is broken after 11 inputs, at 1.25 s: c > d: lost.",
+        "  ✗  Loops is violated after 11 inputs, at 1.25 s: c > d: lost.",
         "1,200 inputs (1000 send, 200 fail), 34,567 events that followed, 2.0 s (600 inputs/s); "
         "stopped by the number of events.",
         "1 input not answered in time.",
-        "1 violation passed without lasting:",
+        "1 transient violation:",
         "  Loops for 0.25 s from 1 s on: a > b: once.",
         f"All of it is in {tmp_path}: the trace, the scenario, the summary, the logs.",
-        "2 lasting violations found.",
+        "2 persistent violations found.",
     ]
 
 
 def test_a_run_without_a_lasting_violation_does_not_claim_to_prove_anything(tmp_path: Path) -> None:
     *_, last = summary_lines(report(tmp_path, PASSING, HEALED_SOON))
-    assert last == "No lasting violation was found, which proves nothing: another seed may find one."
+    assert last == "No persistent violation was found, which proves nothing: another seed may find one."
 
 
 def test_a_finding_is_one_line_that_says_whether_it_lasts() -> None:
     moment = "after 7 inputs, at 1.25 s"
-    assert finding_line(PASSING) == f"  ✗  Loops is broken for the moment {moment}: a > b: once."
+    assert finding_line(PASSING) == f"  ✗  Loops is violated (not yet persistent) {moment}: a > b: once."
     assert finding_line(HEALED_SOON) == f"  ✓  Loops holds again {moment}; it was: a > b: once."
 
 
@@ -148,9 +148,9 @@ def test_of_many_passing_violations_the_longest_are_told_and_all_are_counted(tmp
     many = [found(f"a{n} > b: once.", verdict=HEALED, since=1250 - n) for n in range(8)]
     alike = found("c > d: once. (and 4 more)", verdict=HEALED, since=1250, times=5)
     lines = list(summary_lines(report(tmp_path, *many, alike)))
-    begin = lines.index("13 violations passed without lasting:")
+    begin = lines.index("13 transient violations:")
     assert lines[begin + 1] == "  Loops for 0.007 s from 1.243 s on: a7 > b: once."
-    assert lines[begin + 6] == "  and 8 more, none of which took longer."
+    assert lines[begin + 6] == "  and 8 more, none of which lasted longer."
 
 
 def test_how_often_an_error_came_is_told_with_it(tmp_path: Path) -> None:
@@ -168,4 +168,4 @@ def test_a_run_in_which_nothing_arrived_judges_nothing_and_says_why(tmp_path: Pa
     assert (verdict.status, verdict.judged, verdict.reasons[0]) == (3, False, reason)
     lines = list(summary_lines(given))
     assert "  No packet of any host arrived: nobody sent one." in lines
-    assert any("--profile traffic" in line for line in lines[lines.index("To go further, in this order:") :])
+    assert any("--profile traffic" in line for line in lines[lines.index("Next steps, in this order:") :])

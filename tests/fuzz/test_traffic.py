@@ -100,7 +100,7 @@ def test_every_protocol_can_be_sent_to_a_host_and_to_everybody(protocol: str) ->
 
 def test_strangers_neither_send_nor_receive() -> None:
     for host, to in (("h9", "h1"), ("h1", "h9"), ("everybody", "h1")):
-        with pytest.raises(PenstockError, match="There is no host"):
+        with pytest.raises(PenstockError, match="unknown host"):
             order_of(SendPacket(host, to, "ping"), STATIONS)
 
 

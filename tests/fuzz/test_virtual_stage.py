@@ -215,7 +215,7 @@ def test_a_policy_function_is_called_with_a_view_and_the_number(tmp_path: Path) 
     stage.setting.policies["change"] = change  # type: ignore[index]
     perform(stage, "wait 5", "policy change 17", "wait 1")
     assert calls == [(5, 17)] and [message.exp_type for message in heard_messages] == [17]  # type: ignore[attr-defined]
-    with pytest.raises(PenstockError, match="no policy function 'other'"):
+    with pytest.raises(PenstockError, match="unknown policy function 'other'"):
         perform(stage, "policy other 1")
 
 

@@ -96,7 +96,7 @@ def test_the_runs_beside_one_that_show_the_same(tmp_path: Path) -> None:
 def test_a_damaged_summary_is_said_to_be_one(tmp_path: Path, text: str) -> None:
     run = minimised(tmp_path, "a")
     (run / "minimal" / "summary.json").write_text(text)
-    with pytest.raises(PenstockError, match="is no summary of a minimisation: minimise the run again"):
+    with pytest.raises(PenstockError, match="is not a summary of a minimisation: minimise the run again"):
         list(minimised_in(tmp_path))
 
 
@@ -120,7 +120,7 @@ def test_where_there_are_none(tmp_path: Path) -> None:
     told = CliRunner().invoke(commands, ["bugs", str(tmp_path)], standalone_mode=False)
     assert (told.return_value, told.output) == (
         0,
-        "No minimised runs there: minimise some with penstock minimize.\n",
+        "There are no minimised runs there: minimise some with penstock minimize.\n",
     )
     missing = CliRunner().invoke(commands, ["bugs", str(tmp_path / "none")], standalone_mode=False)
     assert isinstance(missing.exception, PenstockError)

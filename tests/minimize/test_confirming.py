@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 from tests.minimize.minimize_lab import LIVE_INPUTS, moving_hosts, performed_live
 
-from penstock._minimize.ddmin import Minimal, conditions, confirmed, confirming_tries, is_confirmed
+from penstock._minimize.ddmin import (
+    Minimal,
+    conditions,
+    confirming_tries,
+    find_confirmed_minimum,
+    is_confirmed,
+)
 from penstock._minimize.progress import Progress
 from penstock._replay.in_process import VirtualReproducer
 from penstock._replay.live import LiveReproducer
@@ -52,8 +58,8 @@ def test_a_search_with_care_that_was_broken_off_goes_on(tmp_path: Path) -> None:
         return result(script, script.inputs[:1])  # which does not lead to the violation
 
     with pytest.raises(KeyboardInterrupt):
-        confirmed(origin, search, tmp_path)
-    _, used = confirmed(origin, search, tmp_path)
+        find_confirmed_minimum(origin, search, tmp_path)
+    _, used = find_confirmed_minimum(origin, search, tmp_path)
     assert asked == [False, True, True]
     assert used.waiting.careful
 
@@ -68,5 +74,5 @@ def test_a_search_that_was_careful_from_the_start_is_none_of_those(tmp_path: Pat
         return result(origin.script(), ())
 
     Progress(conditions(careful.script(), 1, careful.terms), tmp_path)
-    confirmed(origin, search, tmp_path)
+    find_confirmed_minimum(origin, search, tmp_path)
     assert asked == [origin]

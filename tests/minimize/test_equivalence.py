@@ -10,7 +10,7 @@ from penstock._replay.recording import mask_values_of, masked, masked_log
     [
         ("h1:0 h1#3 [ICMP echo request]", "h1:0 h1#17 [ICMP echo request]"),
         ("h1:0 h1~3 [odd]", "h1:0 [odd]"),
-        ("s1 still keeps h1#2 in buffer 0", "s1 still keeps h1#4 in buffer 3"),
+        ("s1 still holds h1#2 in buffer 0", "s1 still holds h1#4 in buffer 3"),
         ("Barrier(xid=7)", "Barrier(xid=0x1f)"),
         ("FlowMod(cookie=1 add)", "FlowMod(cookie=2 add)"),
         ("time c0:3000", "time c0:4000"),

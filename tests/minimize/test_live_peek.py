@@ -26,7 +26,7 @@ def without(script: Recording, *verbs: str) -> list[RecordedInput]:
 
 def test_what_will_not_come_is_not_expected(script: Recording) -> None:
     kept = without(script, "fail", "recover", "move")
-    inferred, found = LivePeekingReproducer(script, waiting=PEEKING).inferred(kept)
+    inferred, found = LivePeekingReproducer(script, waiting=PEEKING).infer(kept)
     assert found is None
     assert inferred.inputs == tuple(kept)
     merged = script.only(kept)
@@ -94,7 +94,7 @@ def test_a_look_that_changed_something_is_undone_by_playing_the_prefix_again(tmp
 
     def scouts(script: Recording) -> int:
         starts.write_text("")
-        LivePeekingReproducer(script, waiting=PEEKING).inferred(script.inputs)
+        LivePeekingReproducer(script, waiting=PEEKING).infer(script.inputs)
         return len(starts.read_text())
 
     assert scouts(script) == 1

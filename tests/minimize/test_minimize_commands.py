@@ -36,15 +36,15 @@ def minimal(run: Path) -> Path:
     status, printed = penstock("minimize", str(run))
     assert status == 1
     assert "  1. send" in printed and "  2. move" in printed
-    assert "inputs became 2, of which none can be left out" in printed
+    assert "inputs to 2, none of which can be left out" in printed
     return run / "minimal"
 
 
 def test_a_run_is_replayed_by_its_folder(run: Path) -> None:
     status, printed = penstock("replay", str(run))
     assert status == 1
-    assert "lines came out the same" in printed
-    assert "NoBlackHoles is broken again" in printed
+    assert "lines matched" in printed
+    assert "NoBlackHoles is violated again" in printed
     status, printed = penstock("replay", str(run / "trace.jsonl"), "--json")
     found = json.loads(printed)
     assert (status, found["reproduced"], found["diverged_at"]) == (1, True, None)
@@ -53,7 +53,7 @@ def test_a_run_is_replayed_by_its_folder(run: Path) -> None:
 def test_a_run_without_a_violation_goes_alike(tmp_path: Path) -> None:
     status, printed = penstock("replay", str(fuzzed(tmp_path, events=5, rates={"migration": 0})))
     assert status == 0
-    assert "lines came out the same" in printed
+    assert "lines matched" in printed
 
 
 def test_the_minimal_sequence_is_written_to_be_read_and_replayed(minimal: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_minimal_sequence_is_written_to_be_read_and_replayed(minimal: Path) 
     assert summary["size"] == 2 and summary["property"] == "NoBlackHoles"
     status, printed = penstock("replay", str(minimal))
     assert status == 1
-    assert "lines came out the same, after 2 inputs" in printed
+    assert "lines matched, after 2 inputs" in printed
 
 
 def test_the_written_test_fails_until_the_controller_is_mended(minimal: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_what_cannot_be_reproduced_is_said(minimal: Path, tmp_path: Path) -> Non
     (tmp_path / "trace.jsonl").write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
     status, printed = penstock("minimize", str(tmp_path), "--trust")
     assert status == 3
-    assert "does not lead to the violation again. The first difference is at line" in printed
+    assert "does not reproduce the violation. The first difference is at line" in printed
     status, printed = penstock("minimize", str(tmp_path), "--trust", "--json")
     assert (status, json.loads(printed)["result"]) == (3, "not reproduced")
 
@@ -206,7 +206,7 @@ def test_a_proof_with_real_processes_is_refused_before_anything_is_played(
     hasty: Path, tmp_path: Path
 ) -> None:
     told = CliRunner().invoke(commands, ["minimize", str(hasty), "-o", str(tmp_path / "out"), "--shortest"])
-    assert str(told.exception) == "With real processes nothing can be proved: leave --shortest out."
+    assert str(told.exception) == "Replays of real processes prove nothing: leave out --shortest."
     assert not (tmp_path / "out").exists()
 
 
@@ -220,7 +220,7 @@ def test_what_is_being_done_is_told_from_the_first_moment(run: Path, tmp_path: P
     told = CliRunner().invoke(commands, words, standalone_mode=False).stderr.splitlines()
     assert told[0] == "reading the trace …"
     assert told[1].startswith("all inputs: replaying ")
-    assert told[-1].startswith("writing what is left … (")
+    assert told[-1].startswith("writing the minimal sequence … (")
     phases = [line.partition(":")[0] for line in told]
     assert {"units", "single inputs"} <= set(phases)
     quiet = CliRunner().invoke(commands, [*words, "--json"], standalone_mode=False)

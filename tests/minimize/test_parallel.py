@@ -128,7 +128,7 @@ def test_a_worker_that_is_killed_is_replaced(walk: Origin) -> None:
         os.kill(first, signal.SIGKILL)
         crew.begin(7, task_of(walk))
         ((number, answer),) = crew.news()
-        assert (number, answer.told().reproduced) == (7, True)
+        assert (number, answer.unwrap().reproduced) == (7, True)
         assert crew.processes != (first,)
 
 
@@ -149,8 +149,11 @@ class _Deadly:
 def test_a_worker_that_reads_another_script_says_so(walk: Origin) -> None:
     answer = play(replace(task_of(walk), digest="another", variant="another"))
     assert answer == Answer(None, answer.error)
-    with pytest.raises(PenstockError, match=r"reads another script from .*: leave the trace as it is"):
-        answer.told()
+    with pytest.raises(
+        PenstockError,
+        match=r"has changed since it was read: leave the trace as it is",
+    ):
+        answer.unwrap()
 
 
 # A real process.
@@ -209,13 +212,13 @@ def test_a_replay_that_is_called_off_ends_and_the_worker_goes_on(real: Origin, t
         (worker,) = crew.processes
         crew.begin(2, replace(task, tries=3))
         ((number, answer),) = crew.news()
-        assert (number, answer.told().reproduced) == (2, True)
+        assert (number, answer.unwrap().reproduced) == (2, True)
         assert crew.processes == (worker,)
 
 
 def test_a_controller_with_a_fixed_port_is_refused(real: Origin, pair: LocalCrew) -> None:
     fixed = replace(real.script(), scenario=live("6653"))
-    with pytest.raises(PenstockError, match=r"c0 is not told its port: write \{port\} into its cmd"):
+    with pytest.raises(PenstockError, match=r"write \{port\} into the cmd of c0"):
         refuse_fixed_ports(fixed)
 
 

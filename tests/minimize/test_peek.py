@@ -17,7 +17,7 @@ from penstock._replay.recording import load_script
 def test_what_will_not_come_is_not_expected(tmp_path: Path) -> None:
     script = load_script(moving_hosts(tmp_path))
     kept = [cue for cue in script.inputs if cue.what.verb != "send"]
-    inferred = PeekingReproducer(script).inferred(kept)
+    inferred = PeekingReproducer(script).infer(kept)
     assert inferred.inputs == tuple(kept)
     assert 0 < inferred.internal() < script.internal()
     attempt = VirtualReproducer(inferred).run(inferred.inputs)

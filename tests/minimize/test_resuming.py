@@ -108,7 +108,7 @@ def test_every_prefix_of_the_answers_leads_to_the_same_end(trace: Path, tmp_path
 class Timed(LiveReproducer):
     """Stands for processes whose violation comes with two of the inputs, and only if silence is kept."""
 
-    def played(
+    def play_noting_missing(
         self, inputs: Sequence[RecordedInput], recorder: Any, *, short: bool | None = None, **how: Any
     ) -> tuple[Attempt, set[int]]:
         needed = {cue.line for cue in self.script.inputs[3:30:20]}
@@ -133,8 +133,10 @@ class Fickle(Timed):
 
     shows = False
 
-    def played(self, inputs: Sequence[RecordedInput], recorder: Any, **how: Any) -> tuple[Attempt, set[int]]:
-        attempt, missed = super().played(inputs, recorder, **how)
+    def play_noting_missing(
+        self, inputs: Sequence[RecordedInput], recorder: Any, **how: Any
+    ) -> tuple[Attempt, set[int]]:
+        attempt, missed = super().play_noting_missing(inputs, recorder, **how)
         return (attempt if self.shows else replace(attempt, reproduced=False)), missed
 
 
@@ -172,7 +174,7 @@ def test_a_damaged_file_is_said_to_be(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / FILE).symlink_to("/dev/zero")
-    with pytest.raises(PenstockError, match="it is no regular file"):
+    with pytest.raises(PenstockError, match="it is not a regular file"):
         Progress("one", tmp_path)
 
 
@@ -235,7 +237,7 @@ def test_what_no_longer_leads_to_the_violation_is_not_written(trace: Path, tmp_p
     where = write_minimal(tmp_path, found, reproducer)
     before = (where / "trace.jsonl").read_bytes()
     stale = replace(found, inputs=())
-    with pytest.raises(PenstockError, match=r"does not lead to the violation again: .* delete it"):
+    with pytest.raises(PenstockError, match=r"does not reproduce the violation: .* delete it"):
         write_minimal(tmp_path, stale, reproducer)
     assert (where / "trace.jsonl").read_bytes() == before
     assert not list(where.glob("*.part"))

@@ -62,9 +62,9 @@ def test_the_same_violation_says_the_same_before_the_colon() -> None:
 
 def test_a_violation_that_is_not_there_cannot_be_chosen(tmp_path: Path) -> None:
     folder = moving_hosts(tmp_path)
-    with pytest.raises(PenstockError, match="Nothing in the trace breaks NoForwardingLoops"):
+    with pytest.raises(PenstockError, match="The trace has no persistent violation of NoForwardingLoops"):
         load_script(folder, invariant="NoForwardingLoops")
-    with pytest.raises(PenstockError, match="Line 1 of the trace tells no violation"):
+    with pytest.raises(PenstockError, match="Line 1 of the trace is not a violation"):
         load_script(folder, line=1)
     with pytest.raises(PenstockError, match=r"There is no trace\.jsonl"):
         load_script(tmp_path)

@@ -44,5 +44,5 @@ def test_nothing_is_proved_about_processes(tmp_path: Path) -> None:
     script = load_script(moving_hosts(tmp_path))
     process = replace(script, scenario=replace(script.scenario, controller={"cmd": "true {port}"}))
     whole = Minimal(process, script.inputs, "", 1, 0, 0.0, ())
-    with pytest.raises(PenstockError, match="With real processes nothing can be proved"):
+    with pytest.raises(PenstockError, match="Replays of real processes prove nothing"):
         shortest(whole, LiveReproducer(process))

@@ -110,7 +110,7 @@ def test_processes_cannot_be_replayed_on_virtual_time(tmp_path: Path) -> None:
 
     script = load_script(fuzzed(tmp_path, events=5))
     process = replace(script.scenario, controller={"cmd": "true {port}"})
-    with pytest.raises(PenstockError, match="cannot be replayed on virtual time"):
+    with pytest.raises(PenstockError, match="cannot be replayed in virtual time"):
         VirtualReproducer(replace(script, scenario=process))
 
 

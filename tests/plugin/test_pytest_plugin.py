@@ -99,7 +99,7 @@ def test_a_violation_fails_a_test_with_its_story_and_the_command_of_its_report(
         [
             "penstock check of ring: violation of NoForwardingLoops",
             "  1. h1 sends h1#1 *",
-            "  ✗  NoForwardingLoops is broken: *",
+            "  ✗  NoForwardingLoops is violated: *",
             "See it with: penstock report *test_ring*/ring-1.jsonl",
             "penstock check of ring: violation of NoForwardingLoops",
             "See it with: penstock report *test_without_the_fixture*/ring-1.jsonl",
@@ -171,7 +171,7 @@ def test_traces_in_a_folder_are_tests_until_their_bugs_are_mended(project: pytes
         [
             "*replay of ring-1.jsonl*",
             "penstock replay of ring-1.jsonl: violation of NoForwardingLoops",
-            "  ✗  NoForwardingLoops is broken: *",
+            "  ✗  NoForwardingLoops is violated: *",
             "See it with: penstock report traces/ring-1.jsonl",
             "XFAIL traces/known/known-1.jsonl::replay - issue 12: floods go round *",
         ]
@@ -200,7 +200,7 @@ def test_a_folder_can_be_named_on_the_command_line_and_its_traces_may_be_strange
     project.makepyfile(test_other="def test_other(): pass")
     ran = run(project, "-n1", "--penstock-traces", "somewhere", "test_other.py", "--color=no")
     ran.assert_outcomes(passed=1, failed=2)
-    ran.stdout.fnmatch_lines(["cut.jsonl is no trace: its first line does not say penstock-trace."])
+    ran.stdout.fnmatch_lines(["cut.jsonl is not a trace: its first line does not say penstock-trace."])
     assert "\x1b" not in ran.stdout.str() and "\\x1b[2J h1 sends" in ran.stdout.str()
 
 

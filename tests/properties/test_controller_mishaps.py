@@ -50,7 +50,7 @@ def test_so_is_one_that_raises_by_itself() -> None:
 def test_a_handler_that_does_not_come_to_an_end_is_a_violation() -> None:
     result = search(lab("single,2", Endless(Hub(), ("s1",)), PAIR), ControllerCrash(), ControllerHang())
     assert result.broken == {
-        "ControllerHang": "c0 did not come to an end: 1,000,000 steps were taken, while it handled "
+        "ControllerHang": "c0 did not return: 1,000,000 steps were taken, while it handled "
         "PacketIn(port=2, no_match) from s1."
     }
 
@@ -68,5 +68,5 @@ def test_handlers_that_do_their_work_are_fine(watcher: type[Property]) -> None:
 def test_a_controller_that_is_never_asked_does_not_put_them_to_the_test(watcher: type[Property]) -> None:
     result = search(lab("single,2", (), {"h1": host("client", to="h2")}), watcher())
     assert result.warnings == (
-        f"{watcher.__name__} was never put to the test: that needs a controller that handles something.",
+        f"{watcher.__name__} was never exercised: it needs a controller that handles something.",
     )

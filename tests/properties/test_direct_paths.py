@@ -43,7 +43,7 @@ class TestDirectPaths:
         result = search(lab("single,2", Hub(), {"h1": host("client", to="h2")}), DirectPaths())
         assert result.outcome.result == "exhausted"
         assert result.warnings == (
-            "DirectPaths was never put to the test: that needs a packet that is sent after an earlier one "
+            "DirectPaths was never exercised: it needs a packet that is sent after an earlier one "
             "of its flow was delivered.",
         )
 

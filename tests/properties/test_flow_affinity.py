@@ -55,8 +55,7 @@ def test_without_connections_it_says_that_it_was_never_put_to_the_test() -> None
     result = search(lab("single,4", Balancer(), {"h1": host("client", to="h2", count=2)}), affinity())
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
-        "FlowAffinity was never put to the test: that needs a connection of which a second packet reaches a "
-        "replica.",
+        "FlowAffinity was never exercised: it needs a connection of which a second packet reaches a replica.",
     )
 
 
@@ -71,12 +70,10 @@ def test_the_first_packet_of_a_connection_does_not_put_it_to_the_test() -> None:
 
 @pytest.mark.parametrize("replicas", ["h2", ["h2"], ["h2", "h2"]])
 def test_it_needs_two_replicas(replicas: Any) -> None:
-    with pytest.raises(PenstockError, match="give replicas two hosts or more"):
+    with pytest.raises(PenstockError, match="must be two hosts or more"):
         FlowAffinity(replicas=replicas)
 
 
 def test_replicas_must_be_hosts() -> None:
-    with pytest.raises(
-        PenstockError, match="names the replica 's1', which is no host here: the hosts are h1"
-    ):
+    with pytest.raises(PenstockError, match="names the replica 's1', which is not a host: the hosts are h1"):
         search(lab("single,4", Balancer(), {}), FlowAffinity(replicas=["h2", "s1"]))

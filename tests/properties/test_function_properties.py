@@ -51,7 +51,7 @@ class OneWay(Property):
 def test_a_function_of_some_components_is_judged_in_every_state() -> None:
     network = lab("single,2", LearningSwitch(), PAIR)
     result = search(network, few_rules)
-    assert result.broken == {"few_rules": "It does not hold that: S1 has at most two rules."}
+    assert result.broken == {"few_rules": "Violated: S1 has at most two rules."}
     # Breadth first, the story ends with the third rule.
     assert result.stories["few_rules"][-1] == "deliver c0:s1"
     assert search(lab("single,2", Hub(), PAIR), few_rules).exercised == {"few_rules": 1}
@@ -64,12 +64,12 @@ def test_a_function_of_all_components_is_judged_at_rest() -> None:
 
     assert search(lab("single,2", Hub(), PAIR), all_answered).exercised["all_answered"] == 1
     broken = search(lab("single,2", Silent(), PAIR), all_answered).broken
-    assert broken == {"all_answered": "It does not hold that: Every packet of h1 was answered."}
+    assert broken == {"all_answered": "Violated: Every packet of h1 was answered."}
 
 
 def test_a_function_that_had_nothing_to_judge_was_never_put_to_the_test() -> None:
     result = search(lab("single,2", Hub(), {"h1": host("client", to="h2", count=0)}), all_answered)
-    assert result.warnings == ("all_answered was never put to the test.",)
+    assert result.warnings == ("all_answered was never exercised.",)
 
 
 def test_a_class_of_ones_own_follows_what_happens() -> None:
@@ -90,7 +90,7 @@ def test_a_plain_function_reads_the_components_its_parameters_are_named_after() 
     watcher = from_function(no_more_than_h1)
     assert watcher.reads == ("h1", "h2")
     assert search(lab("single,2", Hub(), PAIR), watcher).exercised["no_more_than_h1"] > 3
-    assert search(lab("single,2", Hub(), {}), from_function(quiet)).broken == {"quiet": "quiet is broken."}
+    assert search(lab("single,2", Hub(), {}), from_function(quiet)).broken == {"quiet": "quiet is violated."}
 
 
 def test_a_sentence_returned_is_the_message() -> None:
@@ -103,7 +103,7 @@ def test_a_sentence_returned_is_the_message() -> None:
 
 @pytest.mark.parametrize("function", [lambda: True, lambda *states: True, lambda **states: True, print])
 def test_a_function_that_says_nothing_of_what_it_reads_is_refused(function: Any) -> None:
-    with pytest.raises(PenstockError, match="is no property: give it the parameter states, or parameters"):
+    with pytest.raises(PenstockError, match="is not a property: give it the parameter states, or parameters"):
         from_function(function)
 
 

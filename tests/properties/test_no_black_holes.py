@@ -67,7 +67,7 @@ class TestAPacketIsLost:
         result = search(lab("single,2", Controller(), PAIR), NoBlackHoles())
         assert result.broken["NoBlackHoles"] == (
             "h1#1 (UDP 10.0.0.1:7 > 10.0.0.2:7 1 byte) from h1 never reached h2: "
-            "s1 dropped it as it came in on port 1, because no rule of table 0 matches it, and there is "
+            "s1 dropped it when it came in on port 1, because no rule of table 0 matches it, and there is "
             "no table-miss rule."
         )
         assert result.stories["NoBlackHoles"] == ["h1 send to h2", "deliver h1:0"]
@@ -81,7 +81,7 @@ class TestAPacketIsLost:
 
     def test_when_the_controller_has_it_sent_the_wrong_way(self) -> None:
         result = search(lab("single,2", WrongWay(), PAIR), NoBlackHoles())
-        assert result.broken["NoBlackHoles"].endswith("never reached h2: it ended at h1, who ignored it.")
+        assert result.broken["NoBlackHoles"].endswith("never reached h2: it ended at h1, which ignored it.")
 
     def test_when_the_controller_has_it_sent_where_nobody_is(self) -> None:
         class IntoTheVoid(Hub):
@@ -89,7 +89,7 @@ class TestAPacketIsLost:
                 self.packet_out(switch, message, (Output(3),))
 
         result = search(lab(ROOM, IntoTheVoid(), PAIR), NoBlackHoles())
-        assert result.broken["NoBlackHoles"].endswith("s1 sent it out of port 3, where nobody is.")
+        assert result.broken["NoBlackHoles"].endswith("s1 sent it out of port 3, which leads nowhere.")
         assert result.stories["NoBlackHoles"][-1] == "deliver c0:s1"
 
     def test_when_the_controller_keeps_it_for_good(self) -> None:
@@ -172,8 +172,8 @@ def test_without_packets_to_follow_it_says_that_it_was_never_put_to_the_test(
     result = search(lab("single,2", Swallow(), hosts), NoBlackHoles())
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
-        "NoBlackHoles was never put to the test: "
-        "that needs a packet with a name (as h1#1) that is sent to an existing host.",
+        "NoBlackHoles was never exercised: "
+        "it needs a packet with a name (as h1#1) that is sent to an existing host.",
     )
 
 
@@ -183,5 +183,5 @@ def test_it_adds_no_state_to_a_search() -> None:
 
 
 def test_may_vanish_must_be_a_function() -> None:
-    with pytest.raises(PenstockError, match="NoBlackHoles cannot ask 7 which packets may vanish"):
+    with pytest.raises(PenstockError, match="invalid may_vanish = 7 of NoBlackHoles"):
         NoBlackHoles(may_vanish=7)  # type: ignore[arg-type]

@@ -20,8 +20,8 @@ PAIR = {"h1": host("client", to="h2"), "h2": host("server")}
 def test_bugs_6_and_10_the_packet_that_asked_for_a_rule_is_forgotten() -> None:
     result = search(lab("single,2", Forgetful(), PAIR, buffers=4), NoForgottenPackets())
     assert result.broken["NoForgottenPackets"] == (
-        "s1 still keeps h2#1 (UDP 10.0.0.2:7 > 10.0.0.1:7 1 byte), which came in on port 2, in buffer 0: "
-        "the controller was told of it and never released it."
+        "s1 still holds h2#1 (UDP 10.0.0.2:7 > 10.0.0.1:7 1 byte), which came in on port 2, in buffer 0: "
+        "the controller received its packet-in and never released it."
     )
 
 
@@ -31,7 +31,7 @@ def test_bug_5_packets_that_meet_no_rule_are_ignored() -> None:
             pass
 
     result = search(lab("single,2", Ignorant(), PAIR, buffers=4, version=V10), NoForgottenPackets())
-    assert result.broken["NoForgottenPackets"].startswith("s1 still keeps h1#1 ")
+    assert result.broken["NoForgottenPackets"].startswith("s1 still holds h1#1 ")
 
 
 @pytest.mark.parametrize("program", [Buffered, BufferedByRule])
@@ -49,8 +49,8 @@ def test_switches_without_buffers_do_not_put_it_to_the_test() -> None:
     result = search(lab("single,2", Hub(), PAIR), NoForgottenPackets())
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
-        "NoForgottenPackets was never put to the test: that needs switches with buffers, and one that keeps "
-        "a packet there for the controller.",
+        "NoForgottenPackets was never exercised: it needs switches with buffers, and one that buffers "
+        "a packet for the controller.",
     )
 
 

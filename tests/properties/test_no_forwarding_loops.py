@@ -41,8 +41,8 @@ def test_without_packets_it_says_that_it_was_never_put_to_the_test() -> None:
     result = search(lab("ring,3", LearningSwitch(), {}), NoForwardingLoops())
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
-        "NoForwardingLoops was never put to the test: "
-        "that needs a packet with a name (as h1#1) that arrives at a switch.",
+        "NoForwardingLoops was never exercised: "
+        "it needs a packet with a name (as h1#1) that arrives at a switch.",
     )
 
 

@@ -123,5 +123,5 @@ def test_packets_are_known_by_their_tag_sender_and_receiver() -> None:
 def test_the_end_of_each_copy_is_told() -> None:
     _, records = run("single,3", Hub(), {"h1": host("client", to="h2")})
     ends = [fate(record, tag).why for record in records for tag, n in changes(record).items() if n < 0]
-    assert sorted(ends) == ["it ended at h2", "it ended at h3, who ignored it"]
+    assert sorted(ends) == ["it ended at h2", "it ended at h3, which ignored it"]
     assert [frame.tag for record in records for _, frame in frames_sent(record)] == ["h1#1"]

@@ -108,6 +108,6 @@ def test_a_function_that_returns_nonsense_is_a_fault() -> None:
     def typo(states: Mapping[str, Any]) -> Any:
         return states["h9"]
 
-    for watcher, said in [(many, "it returned 12 where True, False"), (typo, "KeyError")]:
+    for watcher, said in [(many, "it returned 12 instead of True, False"), (typo, "KeyError")]:
         with pytest.raises(PropertyFault, match=said):
             search(lab("single,2", Hub(), PAIR), watcher)

@@ -90,21 +90,21 @@ def test_properties_of_ones_own_come_from_a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("NoBlackHole", {}, "There is no property 'NoBlackHole': did you mean 'NoBlackHoles'?"),
-        ("Safety", {}, "There is no property 'Safety': use one of NoForwardingLoops, NoBlackHoles, "),
-        ("FlowAffinity", {}, "The property FlowAffinity has no 'replicas': it must be a list of strings."),
+        ("NoBlackHole", {}, "unknown property 'NoBlackHole': did you mean 'NoBlackHoles'?"),
+        ("Safety", {}, "unknown property 'Safety': use one of NoForwardingLoops, NoBlackHoles, "),
+        ("FlowAffinity", {}, "missing 'replicas' in the property FlowAffinity: must be a list of strings."),
         (
             "DirectPaths",
             {"hosts": 2},
-            "'hosts' in the property DirectPaths is unknown: it may have nothing more.",
+            "unknown key 'hosts' in the property DirectPaths: it may have nothing more.",
         ),
         (
             "own.py:Limit",
             {"least": 2},
-            "'least' in the property own.py:Limit is unknown: it may have most.",
+            "unknown key 'least' in the property own.py:Limit: it may have most.",
         ),
         ("own.py:decorated", {"most": 2}, "The property own.py:decorated takes no options: leave out most."),
-        ("own.py:number", {}, "own.py:number is no property: name a subclass of Property or a function."),
+        ("own.py:number", {}, "own.py:number is not a property: name a subclass of Property or a function."),
         ("own.py:missing", {}, "own.py has no 'missing'"),
         ("none.py:Limit", {}, "There is no file none.py"),
         ("bad.py:Limit", {}, "bad.py failed to load: ValueError: half done at "),

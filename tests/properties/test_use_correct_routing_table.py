@@ -139,7 +139,7 @@ def test_packets_without_a_path_do_not_put_it_to_the_test() -> None:
     result = search(lab("ring,3", TrafficEngineer(), QUIET), watcher)
     assert result.outcome.result == "exhausted"
     assert result.warnings == (
-        "UseCorrectRoutingTable was never put to the test: that needs a packet that goes to the controller "
+        "UseCorrectRoutingTable was never exercised: it needs a packet that goes to the controller "
         "and has a path.",
     )
 
@@ -147,12 +147,12 @@ def test_packets_without_a_path_do_not_put_it_to_the_test() -> None:
 def test_a_path_must_lead_through_switches() -> None:
     watcher = UseCorrectRoutingTable(path=lambda packet, switch: ["s1", "s7"])
     with pytest.raises(
-        PenstockError, match="goes through 's7', which is no switch: the switches are s1, s2, s3"
+        PenstockError, match="goes through 's7', which is not a switch: the switches are s1, s2, s3"
     ):
         search(lab("ring,3", TrafficEngineer(), QUIET), watcher)
 
 
 @pytest.mark.parametrize("options", [{"path": "s1,s2"}, {"path": path, "load": 3}])
 def test_its_options_must_be_functions(options: dict[str, Any]) -> None:
-    with pytest.raises(PenstockError, match=r"cannot ask .*: give (path|load) a function"):
+    with pytest.raises(PenstockError, match=r"invalid (path|load) = .*: must be a function"):
         UseCorrectRoutingTable(**options)

@@ -72,8 +72,8 @@ def test_an_app_that_waits_for_the_answer_does_not_fail(tmp_path: Path) -> None:
 
 def test_a_table_that_is_full_goes_unnoticed(tmp_path: Path) -> None:
     report, (first, *_) = fuzzed(example("table_overflow"), "TablesAsOrdered", tmp_path)
-    assert "was ordered to have the rule priority=10" in first.finding.message
-    assert first.finding.message.endswith("in table 0, and has not.")
+    assert "was sent the rule priority=10" in first.finding.message
+    assert first.finding.message.endswith("for table 0, and does not have it.")
     assert first.inputs <= 500 and report.outcome.seconds < SECONDS
     assert lasting(report)[0] == first, "the command would have stopped at something else"
 

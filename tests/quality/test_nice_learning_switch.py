@@ -14,7 +14,7 @@ from penstock._story.story import tell
 
 BUGS = {
     "bug_01": (BROKEN["I"], 20, "h2 moves to s1:3.", "lost: h1#2"),
-    "bug_02": (BROKEN["II"], 13, "h1 receives h2#1", "asks controller c0: h1#2"),
+    "bug_02": (BROKEN["II"], 13, "h1 receives h2#1", "sends a packet-in to controller c0: h1#2"),
     "bug_03": (BROKEN["III"], 14, "h1#1 -> output:flood", "s2 gets h1#1 at port 2"),
 }
 
@@ -31,4 +31,4 @@ def test_what_h1_sends_after_the_move_is_lost_by_a_rule_from_before(ryu_sources:
     (finding,) = check(load_scenario(EXAMPLES / "bug_01.toml")).findings
     last = list(tell(finding.records[-1:]))
     assert "rule: priority=1 in_port=1,eth_dst=00:00:00:00:00:02" in last[1]
-    assert finding.message.endswith("s1 sent it out of port 2, where nobody is.")
+    assert finding.message.endswith("s1 sent it out of port 2, which leads nowhere.")

@@ -38,8 +38,12 @@ BUGS = [
         "bug_04",
         "IV",
         7,
-        ("asks controller c0: h1#1", "tells s1: PacketOut([ARP 10.0.0.100 is at", "h1 receives [ARP"),
-        "s1 still keeps h1#1 (ARP who has 10.0.0.100",
+        (
+            "sends a packet-in to controller c0: h1#1",
+            "sends to s1: PacketOut([ARP 10.0.0.100 is at",
+            "h1 receives [ARP",
+        ),
+        "s1 still holds h1#1 (ARP who has 10.0.0.100",
     ),
     Bug(
         "bug_05",
@@ -51,7 +55,7 @@ BUGS = [
             "no rule in table 0 matches",
             "c0 handles s1's packet-in of step 7: h1#2",
         ),
-        "s1 still keeps h1#2 (TCP SYN",
+        "s1 still holds h1#2 (TCP SYN",
     ),
     Bug(
         "bug_06",
@@ -60,24 +64,27 @@ BUGS = [
         (
             "s1 gets h1#1",
             "rule of step 2 -> output:controller",
-            "asks controller c0: h1#1",
+            "sends a packet-in to controller c0: h1#1",
             "FlowMod(add priority=30",
         ),
-        "s1 still keeps h1#1 (TCP SYN",
+        "s1 still holds h1#1 (TCP SYN",
     ),
     Bug(
         "bug_07",
         "VII",
         6,
         ("rule gone from table 0", "no rule in table 0 matches", "new rule in table 0"),
-        "s1 still keeps h1#1 (TCP SYN",
+        "s1 still holds h1#1 (TCP SYN",
     ),
     Bug(
         "bug_08",
         "VIII",
         6,
-        ("rule of step 2 -> output:controller", "asks controller c0: h1#1 [0 bytes, too short for a frame]"),
-        "s1 still keeps h1#1 (TCP SYN",
+        (
+            "rule of step 2 -> output:controller",
+            "sends a packet-in to controller c0: h1#1 [0 bytes, too short for a frame]",
+        ),
+        "s1 still holds h1#1 (TCP SYN",
     ),
     Bug(
         "bug_09",
@@ -86,7 +93,7 @@ BUGS = [
         (
             "sends h1#1 [TCP SYN 10.0.0.1:40000 > 10.0.0.3:80] out of port 3",
             "h1 sends h1#2 [TCP SYN",
-            "asks controller c0: h1#2",
+            "sends a packet-in to controller c0: h1#2",
             "sends h1#2 [TCP SYN 10.0.0.1:40000 > 10.0.0.2:80] out of port 2",
         ),
         "but earlier packets of that connection reached h",
@@ -213,7 +220,7 @@ def test_a_connection_that_is_silent_all_through_the_change_may_be_split() -> No
 def test_questions_of_replicas_are_forgotten_just_as_those_of_clients() -> None:
     asking = replace(scenario_of(BUGS[0]), hosts={"h2": {"kind": "ping", "to": "h3"}})
     (finding,) = check(asking).findings
-    assert finding.message.startswith("s1 still keeps h2#1 (ARP who has 10.0.0.3 tell 10.0.0.2)")
+    assert finding.message.startswith("s1 still holds h2#1 (ARP who has 10.0.0.3 tell 10.0.0.2)")
     assert was_exhausted(check(with_fixes(asking, "IV")))
 
 

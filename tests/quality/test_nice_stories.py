@@ -22,11 +22,11 @@ from penstock._check.check import check
 from penstock._cli.main import commands
 from penstock._scenario.scenario import load_scenario
 
-ASKED = "keeps it in buffer 0 and asks controller c0: h1#1 came in by port 1"
+ASKED = "buffers it (buffer 0) and sends a packet-in to controller c0: h1#1 from port 1"
 
 NEEDED = {
     "bug_01": (
-        "tells s1: FlowMod(add priority=1 in_port=1",
+        "sends to s1: FlowMod(add priority=1 in_port=1",
         "new rule in table 0",
         "h2 moves to s1:3.",
         "Controller c0 handles s1's packet-in of step STEP: h2#2.",
@@ -35,36 +35,36 @@ NEEDED = {
     ),
     "bug_02": (
         "h2 receives h1#1.",
-        "tells s1: FlowMod(add priority=1 in_port=2",
+        "sends to s1: FlowMod(add priority=1 in_port=2",
         "new rule in table 0",
         "h1 receives h2#1.",
-        "asks controller c0: h1#2 came in by port 1",
+        "sends a packet-in to controller c0: h1#2 from port 1",
     ),
     "bug_03": (
-        "tells s1: PacketOut(h1#1 -> output:flood)",
+        "sends to s1: PacketOut(h1#1 -> output:flood)",
         "s2 gets h1#1 at port 2, from s1.",
-        "tells s2: PacketOut(h1#1 -> output:flood)",
-        "tells s3: PacketOut(h1#1 -> output:flood)",
+        "sends to s2: PacketOut(h1#1 -> output:flood)",
+        "sends to s3: PacketOut(h1#1 -> output:flood)",
         "s1 gets h1#1 at port 3, from s3.",
         "s2 gets h1#1 at port 2, from s1.",
     ),
     "bug_04": (
         "h1 sends h1#1 [ARP who has 10.0.0.100 tell 10.0.0.1].",
         ASKED,
-        "tells s1: PacketOut([ARP 10.0.0.100 is at 02:00:00:00:00:64] -> output:1)",
+        "sends to s1: PacketOut([ARP 10.0.0.100 is at 02:00:00:00:00:64] -> output:1)",
         "h1 receives [ARP 10.0.0.100 is at 02:00:00:00:00:64].",
     ),
     "bug_05": (
-        "tells s1: PacketOut(h1#1 -> drop)",
+        "sends to s1: PacketOut(h1#1 -> drop)",
         "sends h1#2 [TCP SYN 10.0.0.1:40000 > 10.0.0.100:80]",
         "no rule in table 0 matches",
-        "Controller c0 handles s1's packet-in of step STEP: h1#2.\n     answers nothing",
+        "Controller c0 handles s1's packet-in of step STEP: h1#2.\n     sends nothing",
     ),
     "bug_06": (
         "A timer of controller c0 goes off after 3600 s: load_balancer.reweigh.",
         "rule gone from table 0 (delete): priority=20",
         ASKED,
-        "tells s1: FlowMod(add priority=30",
+        "sends to s1: FlowMod(add priority=30",
         "new rule in table 0",
     ),
     "bug_07": (
@@ -72,20 +72,20 @@ NEEDED = {
         "rule gone from table 0 (delete): priority=20",
         "no rule in table 0 matches",
         ASKED,
-        "answers nothing",
+        "sends nothing",
         "new rule in table 0",
     ),
     "bug_08": (
         "A timer of controller c0 goes off after 3600 s: load_balancer.reweigh.",
         "rule of step STEP -> output:controller",
-        "came in by port 1, cut to 0 of its 54 bytes",
-        "answers nothing",
+        "from port 1, cut to 0 of its 54 bytes",
+        "sends nothing",
     ),
     "bug_09": (
         "A timer of controller c0 goes off after 3600 s: load_balancer.reweigh.",
         "sends h1#1 [TCP SYN 10.0.0.1:40000 > 10.0.0.3:80] out of port 3",
         "h1 sends h1#2 [TCP SYN 10.0.0.1:40000 > 10.0.0.100:80], a retransmission.",
-        "tells s1: FlowMod(add priority=30",
+        "sends to s1: FlowMod(add priority=30",
         "output:2), also for the packet in buffer 0",
         "sends h1#2 [TCP SYN 10.0.0.1:40000 > 10.0.0.2:80] out of port 2",
         "h2 receives h1#2.",
@@ -93,31 +93,31 @@ NEEDED = {
     "bug_10": (
         "no rule in table 0 matches",
         ASKED,
-        "tells s2: FlowMod(add",
-        "tells s1: FlowMod(add",
+        "sends to s2: FlowMod(add",
+        "sends to s1: FlowMod(add",
         "new rule in table 0",
     ),
     "bug_11": (
-        "tells s2: FlowMod(add",
-        "tells s1: PacketOut(h1#1 -> output:2)",
+        "sends to s2: FlowMod(add",
+        "sends to s1: PacketOut(h1#1 -> output:2)",
         "s2 gets h1#1 at port 3, from s1.",
         "no rule in table 0 matches",
-        "Controller c0 handles s2's packet-in of step STEP: h1#1.\n     answers nothing",
+        "Controller c0 handles s2's packet-in of step STEP: h1#1.\n     sends nothing",
         "s2 handles c0's FlowMod of step STEP",
     ),
     "bug_12": (
-        "Controller c0 hears from s1: StatsReply(Ports) with port 2 tx_bytes=500000001.",
+        "Controller c0 receives from s1: StatsReply(Ports) with port 2 tx_bytes=500000001.",
         "log: the load is high",
         "Controller c0 handles s1's packet-in of step STEP: h1#1",
-        "tells s3: FlowMod(add",
+        "sends to s3: FlowMod(add",
     ),
     "bug_13": (
         "log: the load is high",
-        "tells s3: FlowMod(add",
-        "Controller c0 hears from s1: StatsReply of step STEP, as it was sent.",
+        "sends to s3: FlowMod(add",
+        "Controller c0 receives from s1: StatsReply of step STEP, as it was sent.",
         "log: the load is low",
         "s3 gets h1#1 at port 1, from s1.",
-        "Controller c0 handles s3's packet-in of step STEP: h1#1.\n     answers nothing",
+        "Controller c0 handles s3's packet-in of step STEP: h1#1.\n     sends nothing",
         "s3 handles c0's FlowMod of step STEP",
     ),
 }
@@ -163,4 +163,4 @@ def test_the_story_is_short_and_names_what_is_needed_to_mend_the_bug(
         found = re.search(re.escape(text).replace("STEP", r"\d+"), rest)
         assert found, f"{text!r} is not told, or too early:\n{story}"
         rest = rest[found.end() :]
-    assert f"\n  ✗  {BROKEN[bug]} is broken: {violation['message']}\n     Why: " in rest
+    assert f"\n  ✗  {BROKEN[bug]} is violated: {violation['message']}\n     Why: " in rest

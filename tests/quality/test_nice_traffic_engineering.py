@@ -51,26 +51,26 @@ BUGS = [
     Bug(
         10,
         5,
-        ("asks controller c0: h1#1", "tells s2: FlowMod", "tells s1: FlowMod"),
-        "s1 still keeps h1#1 (TCP SYN",
+        ("sends a packet-in to controller c0: h1#1", "sends to s2: FlowMod", "sends to s1: FlowMod"),
+        "s1 still holds h1#1 (TCP SYN",
     ),
     Bug(
         11,
         8,
         (
-            "tells s2: FlowMod",
-            "tells s1: PacketOut(h1#1",
+            "sends to s2: FlowMod",
+            "sends to s1: PacketOut(h1#1",
             "s2 gets h1#1 at port 3, from s1",
             "no rule in table 0 matches",
             "Controller c0 handles s2's packet-in",
             "s2 handles c0's FlowMod",
         ),
-        "s2 still keeps h1#1 (TCP SYN",
+        "s2 still holds h1#1 (TCP SYN",
     ),
     Bug(
         12,
         4,
-        ("tx_bytes=500000001", "log: the load is high", "> 10.0.0.2:80", "tells s3: FlowMod"),
+        ("tx_bytes=500000001", "log: the load is high", "> 10.0.0.2:80", "sends to s3: FlowMod"),
         "on s3, which is not on its path s1, s2.",
     ),
     Bug(
@@ -78,12 +78,12 @@ BUGS = [
         14,
         (
             "log: the load is high",
-            "tells s3: FlowMod",
+            "sends to s3: FlowMod",
             "log: the load is low",
             "Controller c0 handles s3's packet-in",
             "s3 handles c0's FlowMod",
         ),
-        "s3 still keeps h1#1 (TCP SYN",
+        "s3 still holds h1#1 (TCP SYN",
     ),
 ]
 
@@ -136,7 +136,7 @@ def test_with_bug_10_fixed_no_packet_is_forgotten_where_it_enters_the_network() 
     forgotten = [found.message for found in findings if found.property == "NoForgottenPackets"]
     assert forgotten
     for message in forgotten:
-        assert not message.startswith(("s1 still keeps h1#", "s2 still keeps h2#"))
+        assert not message.startswith(("s1 still holds h1#", "s2 still holds h2#"))
 
 
 @every_bug

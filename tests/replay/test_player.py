@@ -69,7 +69,7 @@ def test_a_proof_is_played_in_its_lifted_network_and_by_consent_only(proof: Path
     trace, base = read(proof)
     assert isinstance(trace, ProofTrace)
     assert not [played.difference for played in _player(proof).steps() if played.difference]
-    with pytest.raises(PenstockError, match="The packets of a proof are sets"):
+    with pytest.raises(PenstockError, match="The trace of a proof has sets of packets"):
         playable(trace, base)
 
 

@@ -78,7 +78,7 @@ def test_no_place_of_this_machine_is_told(kind: str, request: pytest.FixtureRequ
 def test_a_search_is_shown_from_its_start_to_its_violation(search: Path) -> None:
     found = document(search)
     assert found["engine"] == "check" and found["source"] == "bug_01-1.jsonl"
-    assert found["title"] == "bug_01: NoBlackHolesMobile is broken"
+    assert found["title"] == "bug_01: NoBlackHolesMobile is violated"
     assert found["verdict"]["property"] == "NoBlackHolesMobile" and found["verdict"]["step"] == 20
     assert found["lanes"] == ["h1", "h2", "s1", "fabric", "c0"]
     assert all(step["relevant"] for step in found["steps"])
@@ -99,7 +99,7 @@ def test_a_message_leads_from_its_sender_to_its_receiver(search: Path) -> None:
     assert answered["from"] == 2 and lanes[answered["lane"]] == "c0"
     assert texts[answered["packet"]] == "h2#1" and texts[answered["message"]] == "PacketIn(port=2, no_match)"
     assert texts[answered["title"]] == "Controller c0 handles s1's packet-in of step 2: h2#1."
-    assert texts[answered["told"][-1]] == "tells s1: PacketOut(h2#1 -> output:flood)"
+    assert texts[answered["told"][-1]] == "sends to s1: PacketOut(h2#1 -> output:flood)"
     moved = next(step["n"] for step in found["steps"] if texts[step["title"]] == "h2 moves to s1:3.")
     later = [
         step for step in found["steps"] if step["n"] > moved and texts[step["title"]].startswith("h2 sends")
@@ -117,7 +117,7 @@ def test_of_a_fuzzing_run_what_led_to_the_violation_stands_out(run: Path) -> Non
     assert found["summary"]["result"] == "violation" and "folder" not in found["summary"]
     assert all("trace" not in violation for violation in found["summary"]["violations"])
     first = found["strings"][found["story"][0]]
-    assert first.startswith(f"What led to the first violation that lasted, {len(telling)} of ")
+    assert first.startswith(f"What led to the first persistent violation, {len(telling)} of ")
     assert not any("--whole" in found["strings"][text] for text in found["story"])
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_goes_on_for_ever_tells_what_repeats(proof: Path) -> None:
 
 def test_without_running_the_network_is_drawn_from_what_is_written(search: Path) -> None:
     ran, read = document(search), document(search, run=False, states=False)
-    assert read["remarks"] == ["States are not shown, since they were not wanted."]
+    assert read["remarks"] == ["States are left out, as --no-states asks."]
     assert {node["name"]: node["kind"] for node in read["topology"]["nodes"]} == {
         node["name"]: node["kind"] for node in ran["topology"]["nodes"]
     }
@@ -207,7 +207,7 @@ def test_a_search_that_found_nothing_is_a_report_on_what_it_covered(tmp_path: Pa
     assert coverage["result"] == "bounded" and coverage["strategies"] == ["no-delay"]
     assert "The search stopped at depth 4: there is more to search." in coverage["not_covered"]
     (judged,) = coverage["properties"]
-    assert judged["exercised"] is False and "that needs a host that moves" in judged["why"]
+    assert judged["exercised"] is False and "it needs a host that moves" in judged["why"]
 
 
 def test_a_proof_is_a_report_on_what_it_took(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from penstock._report.layout import MOST_BY_STRESS, Drawing, drawing_of_shape, placed
+from penstock._report.layout import MOST_BY_STRESS, Drawing, drawing_of_shape, place_nodes
 from penstock._world.topology import topology
 
 SHAPES = ["single,2", "linear,5", "ring,6", "tree,2,3", "mesh,5", "fattree,4", "torus,3,3", "linear,200"]
@@ -17,7 +17,7 @@ def drawn(shape: str) -> Drawing:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_all_nodes_have_places_of_their_own_in_the_picture(shape: str) -> None:
     drawing = drawn(shape)
-    places = placed(drawing)
+    places = place_nodes(drawing)
     assert set(places) == set(drawing.kinds)
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in places.values())
     nearest = min(math.dist(one, other) for a, one in places.items() for b, other in places.items() if a < b)
@@ -32,7 +32,7 @@ def test_a_network_looks_the_same_each_time(shape: str) -> None:
 @pytest.mark.parametrize("shape", ["linear,5", "ring,6", "tree,2,3", "torus,3,3"])
 def test_who_is_linked_is_nearer_than_who_is_not(shape: str) -> None:
     drawing = drawn(shape)
-    places = placed(drawing)
+    places = place_nodes(drawing)
     linked = {frozenset((a.node, b.node)) for a, b in drawing.links}
     others = [name for name, kind in drawing.kinds.items() if kind != "controller"]
     near, far = list[float](), list[float]()
@@ -44,7 +44,7 @@ def test_who_is_linked_is_nearer_than_who_is_not(shape: str) -> None:
 
 
 def test_a_row_of_switches_lies_flat_and_begins_on_the_left() -> None:
-    places = placed(drawn("linear,5"))
+    places = place_nodes(drawn("linear,5"))
     across = [places[f"s{number}"][0] for number in range(1, 6)]
     assert across == sorted(across)
     assert max(y for name, (_, y) in places.items() if name != "c0") - 0.04 > places["c0"][1]

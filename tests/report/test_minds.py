@@ -7,7 +7,7 @@ from typing import Any
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
 from penstock._controllers.osken.threads import Lock, RLock
-from penstock._report.states import MOST_REMEMBERED, remembered, written
+from penstock._report.states import MOST_REMEMBERED, memory_lines, value_lines
 from penstock.openflow.match import Match
 from penstock.openflow.messages import NO_BUFFER, PacketIn, PacketInReason
 from penstock.packet import arp_request
@@ -46,7 +46,7 @@ class Keeper(Controller):
 
 
 def lines(state: object) -> set[str]:
-    return set(remembered(state))
+    return set(memory_lines(state))
 
 
 def test_a_program_is_shown_as_it_was_and_not_as_it_is() -> None:
@@ -77,13 +77,13 @@ def test_a_program_is_shown_as_it_was_and_not_as_it_is() -> None:
 
 
 def test_what_has_no_words_for_itself_is_shown_by_its_kind_and_not_by_its_place_in_memory() -> None:
-    assert written("locks", (Lock(), RLock())) == ("locks[0] = a Lock", "locks[1] = a RLock")
+    assert value_lines("locks", (Lock(), RLock())) == ("locks[0] = a Lock", "locks[1] = a RLock")
 
 
 def test_a_program_that_remembers_too_much_is_shown_in_part() -> None:
     keeper = Keeper()
     keeper.learnt["s1"].update(dict.fromkeys(range(MOST_REMEMBERED * 2), "here"))
-    found = list(remembered(NativeController(keeper, ()).initial()))
+    found = list(memory_lines(NativeController(keeper, ()).initial()))
     assert len(found) == MOST_REMEMBERED + 1 and found[-1] == "… and more"
 
 
@@ -104,8 +104,8 @@ class Memory:
 
 def test_a_value_is_shown_field_by_field_and_a_packet_as_a_packet() -> None:
     packet = arp_request(eth_src=1, ip_src=0x0A000001, ip_dst=0x0A000002)
-    assert written("memory", Memory(2, (packet,))) == (
+    assert value_lines("memory", Memory(2, (packet,))) == (
         "memory.sent = 2",
         "memory.kept[0] = [ARP who has 10.0.0.2 tell 10.0.0.1]",
     )
-    assert written("memory", None) == written("memory", ()) == ()
+    assert value_lines("memory", None) == value_lines("memory", ()) == ()

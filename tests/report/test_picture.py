@@ -191,9 +191,9 @@ def test_a_packet_that_a_switch_drops_is_marked_there() -> None:
 
 
 def test_the_step_that_breaks_a_property_is_marked() -> None:
-    lines = picture([(1, SENT), (2, GOT), (2, Note("Mine is broken", broken=True))], width=80)
+    lines = picture([(1, SENT), (2, GOT), (2, Note("Mine is violated", broken=True))], width=80)
     assert lines[2] == "2.   ├───►✗    h1#1"
-    assert lines[3] == " ✗   │    │    Mine is broken"
+    assert lines[3] == " ✗   │    │    Mine is violated"
 
 
 def test_lanes_that_do_not_fit_share_one_and_a_note_says_so() -> None:
@@ -233,4 +233,4 @@ def test_a_violation_of_a_real_scenario_is_drawn_to_its_end(tmp_path: Path, name
     marked = [line for line in lines if "✗" in line]
     assert len(marked) == 2
     assert marked[0].lstrip().startswith(f"{len(finding.records)}.")
-    assert marked[1].endswith(f"{finding.property} is broken")
+    assert marked[1].endswith(f"{finding.property} is violated")

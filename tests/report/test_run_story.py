@@ -50,7 +50,7 @@ def told(line: Line) -> list[str]:
         (Line(1, "deliver s1:2", "h2", "[ARP]", events=("received h2 [ARP]",)), ["h2 receives [ARP]."]),
         (
             Line(1, "deliver s1:c0", "c0", "PacketIn(port=1, no_match)", sends=("c0:s1 Hello",)),
-            ["c0 handles s1's PacketIn(port=1, no_match).", "tells s1: Hello"],
+            ["c0 handles s1's PacketIn(port=1, no_match).", "sends to s1: Hello"],
         ),
         (
             Line(1, "deliver h1:0", "s1", "[ARP]", events=("matched  1 0 priority=0 any -> output:2",)),
@@ -63,7 +63,7 @@ def told(line: Line) -> list[str]:
         (
             Line(1, "deliver fabric:s1", "s1", "EntryForgotten(1)", events=("rule-removed 0 any -> x gone",)),
             [
-                "s1 loses its flow entry number 1, without a word to anybody.",
+                "s1 silently loses its flow entry number 1.",
                 "rule gone from table 0 (gone): any -> x",
             ],
         ),
@@ -79,11 +79,11 @@ def told(line: Line) -> list[str]:
         (Line(1, "fabric fail s1-s2", "fabric"), ["The link s1-s2 fails."]),
         (
             Line(1, "inject c0:s1", "c0", sends=("c0:s1 BarrierRequest",)),
-            ["c0 says to s1: BarrierRequest."],
+            ["c0 sends to s1: BarrierRequest."],
         ),
         (
             Line(1, "drop s1:2", "fabric", lost=("s1:2 h1#1 [ARP]",)),
-            ["The wire out of s1:2 loses h1#1 [ARP]."],
+            ["The link out of s1:2 loses h1#1 [ARP]."],
         ),
         (
             Line(1, "deliver s2:c0", "c0", "X", events=("crashed c0 KeyError: 2 Traceback (most\n  line",)),
@@ -150,7 +150,7 @@ def test_all_kinds_of_lines_are_told_in_their_order() -> None:
         "  4. c0 logs: something is amiss",
         "  5. s1 gets h1#1 [ARP], from h1.",
         "  6. s2 gets h1#1, from s1.",
-        "  ✗  Loops is broken for the moment at 1.5 s: s1 loops.",
+        "  ✗  Loops is violated (not yet persistent) at 1.5 s: s1 loops.",
         "  ✓  Loops holds again at 1.6 s; it was: s1 loops.",
     ]
 
@@ -160,7 +160,7 @@ def test_a_part_can_be_chosen_by_the_numbers_of_lines() -> None:
         "  4. c0 logs: something is amiss",
         "  5. s1 gets h1#1 [ARP], from h1.",
     ]
-    with pytest.raises(PenstockError, match="There are no lines from 5 to 4"):
+    with pytest.raises(PenstockError, match="invalid range 5–4"):
         Choice(first=5, last=4)
 
 
@@ -174,7 +174,7 @@ def test_what_led_to_a_crash_is_few_of_many_lines_and_contains_the_input(run: Pa
     assert f"{len(numbers) + 1} of " in story
     assert "] Input: " in story and "raised KeyError" in story
     assert (
-        story.index("] Input: ") < story.index("raised KeyError") < story.index("ControllerCrash is broken")
+        story.index("] Input: ") < story.index("raised KeyError") < story.index("ControllerCrash is violated")
     )
 
 
@@ -216,8 +216,8 @@ def show(*arguments: str) -> Result:
 def test_show_tells_a_run_by_its_folder_or_its_trace(run: Path) -> None:
     short = show(str(run.parent)).output
     assert short == show(str(run)).output
-    assert short.startswith("What led to the first violation that lasted, ")
-    assert short.endswith("--whole tells all lines, --from and --to some of them.\n")
+    assert short.startswith("What led to the first persistent violation, ")
+    assert short.endswith("--whole shows all lines, --from and --to some of them.\n")
     whole = show(str(run), "--whole").output
     assert len(whole.splitlines()) > 10 * len(short.splitlines())
     assert whole.startswith("  1. s1 connects to controller c0.\n")
@@ -226,7 +226,7 @@ def test_show_tells_a_run_by_its_folder_or_its_trace(run: Path) -> None:
 
 
 def test_show_refuses_a_range_that_is_none(run: Path) -> None:
-    with pytest.raises(PenstockError, match="no lines from 9 to 2"):
+    with pytest.raises(PenstockError, match="invalid range 9–2"):
         raise show(str(run), "--from", "9", "--to", "2").exception or AssertionError
 
 

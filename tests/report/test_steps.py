@@ -150,9 +150,9 @@ def test_every_sort_of_line_has_a_kind_and_a_title() -> None:
     assert [step["title"] for step in found] == [
         "Input: send h1 to h2 ping 1",
         "c0 logs: packet in",
-        f"The wire out of h1:0 loses h1#1 {PING}.",
+        f"The link out of h1:0 loses h1#1 {PING}.",
         "Time passes: it is 2 s at s1.",
-        "NoForwardingLoops is broken at 2 s: it loops",
+        "NoForwardingLoops is violated at 2 s: it loops",
         "NoForwardingLoops holds again at 3 s; it was: it loops",
     ]
     assert found[2]["packet"] == "h1#1"

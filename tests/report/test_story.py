@@ -91,32 +91,32 @@ def out_of(node: str, port: int) -> InFlight:
         (act("c0", "timer 2.5s app._poll"), "A timer of controller c0 goes off after 2.5 s: app._poll."),
         (
             act("c0", "hear s1: StatsReply(Ports) with port 2 tx_bytes=9"),
-            "Controller c0 hears from s1: StatsReply(Ports) with port 2 tx_bytes=9.",
+            "Controller c0 receives from s1: StatsReply(Ports) with port 2 tx_bytes=9.",
         ),
         (
             act("c0", "hear s1: StatsReply(Ports)"),
-            "Controller c0 hears from s1: StatsReply(Ports), as it was sent.",
+            "Controller c0 receives from s1: StatsReply(Ports), as it was sent.",
         ),
         (at_switch(), f"s1 gets {WORDS} at port 1, from h1."),
         (
             handled("s1", "c0", packet_in()),
-            f"Controller c0 handles s1's packet-in: {WORDS} came in by port 1.",
+            f"Controller c0 handles s1's packet-in: {WORDS} from port 1.",
         ),
-        (put_in("h1", 0, FRAME), f"A frame appears on the wire out of h1:0: {WORDS}."),
-        (put_in("c0", "s1", RULE), "c0 says to s1: FlowMod(add priority=5 in_port=1 -> output:2)."),
-        (put_in("fabric", "s1", TableLimit(5)), "Something goes wrong inside s1: TableLimit(5)."),
-        (put_in("fabric", "h1", "Order(ping)"), "h1 is told from outside: Order(ping)."),
-        (told_by_fabric("s1", TableLimit(5)), "s1's flow tables take no more than 5 entries from now on."),
+        (put_in("h1", 0, FRAME), f"A frame is injected on the link out of h1:0: {WORDS}."),
+        (put_in("c0", "s1", RULE), "c0 sends to s1: FlowMod(add priority=5 in_port=1 -> output:2)."),
+        (put_in("fabric", "s1", TableLimit(5)), "A fault is injected into s1: TableLimit(5)."),
+        (put_in("fabric", "h1", "Order(ping)"), "h1 receives from outside: Order(ping)."),
+        (told_by_fabric("s1", TableLimit(5)), "s1's flow tables are limited to 5 entries."),
         (
             told_by_fabric("s1", TableLimit(None)),
-            "s1's flow tables take as many entries again as it was built for.",
+            "s1's flow tables are no longer limited.",
         ),
         (
             told_by_fabric("s1", EntryForgotten(2)),
-            "s1 loses its flow entry number 2, without a word to anybody.",
+            "s1 silently loses its flow entry number 2.",
         ),
-        (told_by_fabric("s1", FlowModsIgnored(3)), "s1 will do nothing about its next 3 flow-mods."),
-        (told_by_fabric("h1", "Order(ping)"), "h1 does as it is told: Order(ping)."),
+        (told_by_fabric("s1", FlowModsIgnored(3)), "s1 will silently ignore its next 3 flow-mods."),
+        (told_by_fabric("h1", "Order(ping)"), "h1 carries out: Order(ping)."),
         (
             handled("c0", "s1", PacketOut(NO_BUFFER, 1, (), b"", "h1#1")),
             "s1 handles c0's PacketOut(h1#1 -> drop).",
@@ -131,7 +131,7 @@ def test_a_rule_is_told_with_the_buffered_packet_that_it_is_for() -> None:
     rule = "FlowMod(add priority=5 in_port=1 -> output:2)"
     assert headline(handled("c0", "s1", RULE)) == f"s1 handles c0's {rule}."
     released = handled("s1", "c0", packet_in(), to("s1", replace(RULE, buffer_id=3), "c0"))
-    assert list(consequences(released)) == [f"tells s1: {rule}, also for the packet in buffer 3"]
+    assert list(consequences(released)) == [f"sends to s1: {rule}, also for the packet in buffer 3"]
 
 
 def test_a_rule_that_is_deleted_from_any_table_is_told_without_a_table() -> None:
@@ -155,21 +155,21 @@ def test_a_packet_leaves_a_switch_by_a_port_and_a_host_by_its_only_one() -> None
 
 
 def test_a_switch_that_asks_says_whether_it_keeps_the_packet() -> None:
-    asked = f"asks controller c0: {WORDS} came in by port 1"
+    asked = f"sends a packet-in to controller c0: {WORDS} from port 1"
     assert list(consequences(at_switch(to("c0", packet_in())))) == [asked]
     kept = at_switch(to("c0", packet_in(buffer_id=4)))
-    assert list(consequences(kept)) == [f"keeps it in buffer 4 and {asked}"]
+    assert list(consequences(kept)) == [f"buffers it (buffer 4) and {asked}"]
 
 
 def test_a_packet_that_is_cut_short_for_the_controller_says_by_how_much() -> None:
     (told,) = consequences(at_switch(to("c0", packet_in(sent=20))))
-    assert told.endswith(f"came in by port 1, cut to 20 of its {len(PACKET)} bytes")
+    assert told.endswith(f"from port 1, cut to 20 of its {len(PACKET)} bytes")
 
 
 def test_a_controller_that_does_nothing_about_a_packet_is_said_to() -> None:
-    assert list(consequences(handled("s1", "c0", packet_in()))) == ["answers nothing"]
+    assert list(consequences(handled("s1", "c0", packet_in()))) == ["sends nothing"]
     logged = handled("s1", "c0", packet_in(), log="what is this?")
-    assert list(consequences(logged)) == ["log: what is this?", "answers nothing"]
+    assert list(consequences(logged)) == ["log: what is this?", "sends nothing"]
 
 
 def test_a_controller_that_answers_or_crashes_is_not_said_to_do_nothing() -> None:
@@ -178,7 +178,7 @@ def test_a_controller_that_answers_or_crashes_is_not_said_to_do_nothing() -> Non
     crashed = list(consequences(record._replace(events=(crash,))))
     answered = list(consequences(record._replace(sends=(to("s1", RULE, "c0"),))))
     assert crashed == ["the handler of packet-in raised KeyError\n     line 7"]
-    assert answered == ["tells s1: FlowMod(add priority=5 in_port=1 -> output:2)"]
+    assert answered == ["sends to s1: FlowMod(add priority=5 in_port=1 -> output:2)"]
 
 
 def test_what_is_lost_is_told_with_where() -> None:
@@ -187,13 +187,13 @@ def test_what_is_lost_is_told_with_where() -> None:
     under_way = act("fabric", "fail s1-s2", lost=(out_of("s1", 2),))
     assert list(consequences(under_way)) == [f"lost: {WORDS} on its way from s1:2"]
     unheard = at_switch(lost=(to("c0", packet_in()),))
-    assert list(consequences(unheard)) == ["lost: PacketIn(port=1, no_match), for c0, which does not hear it"]
+    assert list(consequences(unheard)) == ["lost: PacketIn(port=1, no_match), to c0, which is not connected"]
 
 
 def test_what_comes_from_outside_is_told_once_and_where_it_is_lost() -> None:
     assert list(consequences(put_in("h1", 0, FRAME))) == []
     lost = put_in("h1", 0, FRAME)._replace(sends=(), lost=(out_of("h1", 0),))
-    assert headline(lost) == f"A frame appears on the wire out of h1:0: {WORDS}."
+    assert headline(lost) == f"A frame is injected on the link out of h1:0: {WORDS}."
     assert list(consequences(lost)) == [f"lost: {WORDS}, sent out of port 0, which leads nowhere"]
 
 
@@ -221,7 +221,7 @@ def test_steps_are_numbered_from_a_first_one_on() -> None:
 def test_a_violation_ends_a_story_with_the_propertys_sentence() -> None:
     assert (
         last_line("NoForwardingLoops", "h1#1 goes round.")
-        == "  ✗  NoForwardingLoops is broken: h1#1 goes round."
+        == "  ✗  NoForwardingLoops is violated: h1#1 goes round."
     )
 
 
@@ -252,8 +252,8 @@ def test_a_message_is_told_where_it_is_sent_and_then_called_by_its_step() -> Non
 def test_the_same_message_to_the_same_switch_is_told_once() -> None:
     again = handled("s1", "c0", packet_in(), to("s1", RULE, "c0"))
     told = list(sentences([again, again, handled("s1", "c0", packet_in(), to("s2", RULE, "c0"))]))
-    assert told[1][1] == "tells s1: the same FlowMod as in step 1"
-    assert told[2][1].startswith("tells s2: FlowMod(")
+    assert told[1][1] == "sends to s1: the same FlowMod as in step 1"
+    assert told[2][1].startswith("sends to s2: FlowMod(")
 
 
 def test_a_rule_that_the_story_did_not_bring_is_told_once() -> None:
@@ -292,12 +292,12 @@ def test_a_field_that_is_zero_in_one_of_two_packets_alike_is_told() -> None:
 def test_a_packet_out_without_data_is_told_as_such() -> None:
     nothing = PacketOut(NO_BUFFER, 1, (Output(2),), b"")
     record = handled("s1", "c0", packet_in(), to("s1", nothing, "c0"))
-    assert list(consequences(record)) == ["tells s1: PacketOut(no data -> output:2)"]
+    assert list(consequences(record)) == ["sends to s1: PacketOut(no data -> output:2)"]
 
 
 def test_an_output_in_vain_is_told_where_another_sent_the_packet() -> None:
     record = at_switch(out_of("s1", 2))._replace(events=(Event("not-output", ("h1#1", 1, "port 3 is down")),))
-    assert "in vain: port 3 is down" in list(consequences(record))
+    assert "no effect: port 3 is down" in list(consequences(record))
 
 
 def test_what_comes_many_times_of_a_step_is_told_once_with_how_often() -> None:
@@ -305,7 +305,7 @@ def test_what_comes_many_times_of_a_step_is_told_once_with_how_often() -> None:
     flooded = delivered("c0", "s1", out)._replace(sends=(out_of("s1", 2), out_of("s1", 3)) * 4000)
     asked = handled("s1", "c0", packet_in(), to("s1", out, "c0"))
     told = list(sentences([at_switch(), asked, flooded]))
-    assert told[1][1] == "tells s1: PacketOut(h1#1 -> output:flood×4000,output:3)"
+    assert told[1][1] == "sends to s1: PacketOut(h1#1 -> output:flood×4000,output:3)"
     assert told[2] == (
         "s1 handles c0's PacketOut of step 2.",
         "sends h1#1 out of port 2 (4000 times)",

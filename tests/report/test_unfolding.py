@@ -100,7 +100,7 @@ def test_a_proof_has_no_states_without_its_controller(proof: Path) -> None:
     unfolded = unfold(read_trace(proof), proof.parent)
     assert not unfolded.has_states
     (remark,) = unfolded.remarks
-    assert remark.startswith("States are not shown, since the run cannot be taken again")
+    assert remark.startswith("States are not shown, since the run cannot be replayed")
     assert "--run runs stateful_firewall.py" in remark
 
 
@@ -140,7 +140,7 @@ def test_states_end_where_the_run_goes_another_way(search: Path, tmp_path: Path)
     assert unfolded.until == 7
     assert max(unfolded.changes) == 7
     (remark,) = unfolded.remarks
-    assert remark.startswith("States are shown up to step 7: at step 8 the run goes another way: now it is ")
+    assert remark.startswith("States are shown up to step 7: at step 8 the replay diverges: now it is ")
 
 
 def test_states_end_where_a_step_is_not_possible(search: Path, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_an_app_that_is_not_there_leaves_a_report_without_states(search: Path, t
     assert unfold(trace, tmp_path).has_states, "what is looked at needs no app"
     unfolded = unfold(trace, tmp_path, consent_given(trace))
     assert not unfolded.has_states and not unfolded.changes
-    assert unfolded.remarks[0].startswith("States are not shown, since the run cannot be taken again: ")
+    assert unfolded.remarks[0].startswith("States are not shown, since the run cannot be replayed: ")
     assert "gone.py" in unfolded.remarks[0]
 
 

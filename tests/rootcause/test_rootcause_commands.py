@@ -82,9 +82,15 @@ def test_the_console_goes_back_and_forth(run: str) -> None:
 def test_the_console_explains_what_it_does_not_take(run: str) -> None:
     typed = "dance\nports\ngo up\nback -1\npath h1 nobody\nflows s\x1b[2J9\npath h1 h2 arp arp\n"
     _, printed = penstock("openflow", run, "--interactive", typed=typed)
-    for text in ("type help", "see help", "'up' is no number", "'-1' is no number", "no host 'nobody'"):
+    for text in (
+        "type help",
+        "see help",
+        "'up' is not a number",
+        "'-1' is not a number",
+        "unknown host 'nobody'",
+    ):
         assert text in printed
-    assert r"no switch 's\x1b[2J9'" in printed
+    assert r"unknown switch 's\x1b[2J9'" in printed
     with pytest.raises(PenstockError, match="--json"):
         penstock("openflow", run, "--interactive", "--json")
 

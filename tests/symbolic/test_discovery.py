@@ -175,7 +175,7 @@ def test_packets_are_listed_for_scenarios_with_given_traffic_too() -> None:
     given = scenario(PortKnocking(), hosts={"h1": {"kind": "ping", "to": "h2"}})
     found, _ = list_packets(given, host="h1")
     assert [(host.host, len(host.classes)) for host in found] == [("h1", 3)]
-    with pytest.raises(PenstockError, match="There is no host 'h9'"):
+    with pytest.raises(PenstockError, match="unknown host 'h9'"):
         list_packets(given, host="h9")
     with pytest.raises(PenstockError, match="--after"):
         list_packets(given, steps=3)

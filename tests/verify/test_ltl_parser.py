@@ -105,7 +105,7 @@ def test_the_text_of_the_issue_is_read_and_printed() -> None:
         ("a ==", 5, "expected here, not the end"),
         ("p = 1", 3, "compare with =="),
         ("and", 1, "'and' is a word of the language"),
-        ("a == 10.0.0.1", 6, "whole numbers"),
+        ("a == 10.0.0.1", 6, "integers"),
         ("a in {1, {2}}", 10, "holds no other set"),
         ("forall G in s: a", 8, "'G' is a word of the language"),
         ("a not b", 7, "needs 'in'"),

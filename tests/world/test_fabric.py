@@ -224,7 +224,7 @@ class TestMobility:
         assert signals(step, "s2") == [Power(on=True), Carrier(2, up=True), Carrier("c0", up=True)]
 
     def test_a_negative_number_of_moves_is_refused(self) -> None:
-        with pytest.raises(PenstockError, match="moves = -1 in mobility of a host must be"):
+        with pytest.raises(PenstockError, match="invalid moves = -1 in mobility of a host: must be"):
             Mobility(("s1:9",), moves=-1)
 
 

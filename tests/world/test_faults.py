@@ -286,11 +286,13 @@ class TestRules:
 
 class TestBadBudgets:
     def test_a_negative_budget_is_refused(self) -> None:
-        with pytest.raises(PenstockError, match=r"link_failures = -1 in \[faults\] must be a whole number"):
+        with pytest.raises(
+            PenstockError, match=r"invalid link_failures = -1 in \[faults\]: must be an integer"
+        ):
             Faults(link_failures=-1)
 
     def test_a_budget_that_is_no_number_is_refused(self) -> None:
-        with pytest.raises(PenstockError, match=r'drops = "many" in \[faults\] must be a whole number'):
+        with pytest.raises(PenstockError, match=r'invalid drops = "many" in \[faults\]: must be an integer'):
             Faults(drops="many")  # type: ignore[arg-type]
 
 

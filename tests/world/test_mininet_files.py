@@ -242,7 +242,7 @@ REFUSED = {
     "topos that is no dictionary": (
         PAIR + "\n    topos = [Pair]\n",
         None,
-        "Its topos is no dictionary",
+        "Its topos is not a dictionary",
     ),
     "topos that holds a finished topology": (
         PAIR + "\n    topos = {'pair': Pair()}\n",
@@ -252,12 +252,12 @@ REFUSED = {
     "a function that makes something else": (
         "topos = {'n': lambda: None}",
         None,
-        "What was to make a topology made NoneType: return a Topo",
+        "Expected a Topo, got NoneType: return a Topo",
     ),
     "an error while loading": (
         "import mininet\n\nfanout = 1 / 0",
         None,
-        r"topo\.py:3: loading this Mininet file raised ZeroDivisionError \(division by zero\): mend",
+        r"topo\.py:3: loading this Mininet file raised ZeroDivisionError \(division by zero\): fix it",
     ),
     "an error while building": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n        self.addHost(hosts[0])",
@@ -293,13 +293,13 @@ REFUSED = {
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n"
         "        self.addHost('h1')\n        self.addHost('h1')",
         None,
-        r"topo\.py:5: The name 'h1' is used twice",
+        r"topo\.py:5: duplicate name 'h1'",
     ),
     "a name for a host and a switch": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n"
         "        self.addHost('n1')\n        self.addSwitch('n1')",
         None,
-        r"topo\.py:5: The name 'n1' is used twice",
+        r"topo\.py:5: duplicate name 'n1'",
     ),
     "a link to an unknown node": (
         "from mininet.topo import Topo\nclass T(Topo):\n    def build(self):\n"
@@ -327,7 +327,7 @@ REFUSED = {
     "an IP address that is none": (
         PAIR + "            self.addHost('h7', ip='no')",
         None,
-        r"topo\.py: Host 'h7' cannot be added, because 'no' is no IPv4 address",
+        r"topo\.py: Cannot add host 'h7': invalid IPv4 address 'no'",
     ),
 }
 
@@ -350,7 +350,5 @@ def test_a_missing_file_is_refused_by_its_path(tmp_path: Path) -> None:
 
 def test_only_a_py_file_is_taken_for_a_mininet_file(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text("raise SystemExit\n")
-    with pytest.raises(
-        PenstockError, match=r"run\.jsonl is no Mininet file: a topology is drawn by a \.py file"
-    ):
+    with pytest.raises(PenstockError, match=r"run\.jsonl is not a Mininet file: give a \.py file"):
         load_mininet(tmp_path / "run.jsonl")

@@ -62,6 +62,8 @@ def test_what_a_scenario_may_say() -> None:
     assert drops.given_drops({}, "NoBlackHoles") == "meant"
     with pytest.raises(
         PenstockError,
-        match='drops = "maybe" of NoBlackHoles must be "meant" or "lost"'.replace('"maybe"', "'maybe'"),
+        match='invalid drops = "maybe" of NoBlackHoles: must be "meant" or "lost"'.replace(
+            '"maybe"', "'maybe'"
+        ),
     ):
         drops.given_drops({"drops": "maybe"}, "NoBlackHoles")

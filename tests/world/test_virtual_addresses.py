@@ -57,10 +57,10 @@ def test_a_hosts_own_addresses_mean_that_host(to: str) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"to": "h9"}, "h1 knows no host 'h9': the hosts are h1, h2; an IPv4 address will do too"),
-        ({"to": "10.0.0"}, "h1 knows no host '10.0.0'"),
-        ({"to": "02:00:00:00:00:64"}, "h1 knows no host '02:00:00:00:00:64'"),
-        ({"to": VIRTUAL, "to_mac": "here"}, "'here' is no MAC address"),
+        ({"to": "h9"}, "unknown host 'h9' for h1: the hosts are h1, h2; an IPv4 address will do too"),
+        ({"to": "10.0.0"}, "unknown host '10.0.0'"),
+        ({"to": "02:00:00:00:00:64"}, "unknown host '02:00:00:00:00:64'"),
+        ({"to": VIRTUAL, "to_mac": "here"}, "invalid MAC address 'here'"),
     ],
 )
 def test_what_is_no_address_is_refused(options: dict[str, str], sentence: str) -> None:
@@ -87,5 +87,5 @@ def test_a_fuzzed_host_sends_there_too() -> None:
     packet = order_of(SendPacket("h1", VIRTUAL, "ping"), stations).packet
     assert isinstance(packet.payload, IPv4)
     assert packet.dst == ASK and packet.payload.dst == 0x0A000064
-    with pytest.raises(PenstockError, match="There is no host 'h7'"):
+    with pytest.raises(PenstockError, match="unknown host 'h7'"):
         order_of(SendPacket("h1", "h7", "ping"), stations)

@@ -56,14 +56,18 @@ def note_imports(files: Iterable[Path], brought: Iterable[Path | None]) -> None:
 
 def describe_code(table: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a run of a scenario would run, each in a few words; nothing is looked up."""
-    found = dict.fromkeys(f"the command {_shown(repr(_command_text(each)))}" for each, _ in _commands(table))
-    found |= dict.fromkeys(f"the module {_shown(name)}" for name in _modules(table))
+    found = dict.fromkeys(
+        f"the command {_display_text(repr(_command_text(each)))}" for each, _ in _commands(table)
+    )
+    found |= dict.fromkeys(f"the module {_display_text(name)}" for name in _modules(table))
     commands = {id(command) for command, _ in _commands(table)}
-    found |= dict.fromkeys(_shown(name) for text in _texts(table, commands) for name in _names(text)[:1])
+    found |= dict.fromkeys(
+        _display_text(name) for text in _texts(table, commands) for name in _names(text)[:1]
+    )
     return tuple(found)
 
 
-def _shown(text: str) -> str:
+def _display_text(text: str) -> str:
     """Return a stranger's text so that it can be told in a sentence, on a terminal too."""
     shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
@@ -104,17 +108,17 @@ def _commands(table: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]
 
 
 def _command_text(command: object) -> str:
-    return command if isinstance(command, str) else " ".join(map(str, _listed(command)))
+    return command if isinstance(command, str) else " ".join(map(str, _as_list(command)))
 
 
-def _listed(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _modules(table: Mapping[str, Any]) -> Iterator[str]:
     """Yield the modules that are named as apps."""
     for given in _controllers(table):
-        for app in _listed(given.get("apps", [])):
+        for app in _as_list(given.get("apps", [])):
             if isinstance(app, str) and _MODULE.fullmatch(app) and not _names(app):
                 yield app.partition(":")[0]
 
@@ -166,7 +170,7 @@ def _files_of_command(command: object, cwd: Path, folder: Path) -> Iterator[Path
     A program that is found by `PATH` is the user's own choice.
     """
     try:
-        words = shlex.split(command) if isinstance(command, str) else list(map(str, _listed(command)))
+        words = shlex.split(command) if isinstance(command, str) else list(map(str, _as_list(command)))
     except ValueError:
         return
     for before, word in zip(["", *words], words, strict=False):
@@ -261,13 +265,13 @@ def _module_files(name: str) -> Iterator[Path]:
     """Yield the file of a module that is named and those of its packages; nothing is imported."""
     where = [*sys.path, str(Path.cwd())]
     if not ryu_names.is_ryu(name):
-        yield from _located(name, where)
+        yield from _find_module(name, where)
         return
-    own = list(_located(name, [str(folder.parent) for folder in ryu_names.source_folders()]))
-    yield from own or _located(ryu_names.OS_KEN + name[len(ryu_names.RYU) :], where)
+    own = list(_find_module(name, [str(folder.parent) for folder in ryu_names.source_folders()]))
+    yield from own or _find_module(ryu_names.OS_KEN + name[len(ryu_names.RYU) :], where)
 
 
-def _located(name: str, where: list[str]) -> Iterator[Path]:
+def _find_module(name: str, where: list[str]) -> Iterator[Path]:
     for part in name.split("."):
         spec = PathFinder.find_spec(part, where)
         if spec is None:

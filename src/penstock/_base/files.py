@@ -75,7 +75,7 @@ def staying() -> Iterator[None]:
     try:
         _start = start = Path.cwd()
     except FileNotFoundError:
-        raise PenstockError("The current folder is gone: change to one that is there.") from None
+        raise PenstockError("The current folder no longer exists: change to one that does.") from None
     try:
         yield
     finally:
@@ -106,7 +106,7 @@ def open_to_read(path: Path) -> BinaryIO:
         raise PenstockError(f"{path} cannot be read ({error.strerror}): check its path.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise PenstockError(f"{path} cannot be read (it is no regular file): check its path.")
+        raise PenstockError(f"{path} cannot be read (it is not a regular file): check its path.")
     return open(descriptor, "rb")  # noqa: PTH123 - a descriptor has no path
 
 
@@ -124,9 +124,9 @@ def whole_file(path: Path, what: str = "", *, within: Path | None = None) -> Ite
     with _naming(what, path), _folder_of(path, within) as folder:
         _refuse_what_is_no_file(path.name, folder)
         _sweep(path.name, folder)
-        unfinished = _unfinished(path.name)
+        unfinished = _partial_name(path.name)
         try:
-            with _begun(unfinished, folder) as file:
+            with _open_unfinished(unfinished, folder) as file:
                 yield file
             os.replace(unfinished, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
@@ -164,7 +164,7 @@ def open_appended(path: Path, what: str = "", *, within: Path | None = None) -> 
         try:
             _refuse_kind(os.fstat(descriptor))
             if os.fstat(descriptor).st_nlink > 1:
-                raise OSError(errno.EMLINK, "it has other names too, whose file would be changed")
+                raise OSError(errno.EMLINK, "it has other hard links, whose file would change")
         except OSError:
             os.close(descriptor)
             raise
@@ -277,13 +277,13 @@ def own_number() -> int:
         return os.getpid()
 
 
-def _unfinished(name: str) -> str:
+def _partial_name(name: str) -> str:
     """Return what a file is called that is not there yet; two processes may write to one folder."""
     return f"{name}.{own_number()}.part"
 
 
 @contextlib.contextmanager
-def _begun(name: str, folder: int) -> Iterator[BinaryIO]:
+def _open_unfinished(name: str, folder: int) -> Iterator[BinaryIO]:
     """Give a file to be written, which has its name afterwards; no half of it is left if we are killed.
 
     Not all file systems have files without names; there it has its name from the start.
@@ -325,11 +325,11 @@ def _refuse_kind(found: os.stat_result) -> None:
     if stat.S_ISLNK(found.st_mode):
         raise _link("it is")
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def _link(subject: str) -> OSError:
-    return OSError(errno.ELOOP, f"{subject} a link, and nothing is written through links")
+    return OSError(errno.ELOOP, f"{subject} a link, and Penstock does not write through links")
 
 
 def _told_as_link(error: OSError) -> OSError:

@@ -43,9 +43,9 @@ def parse_json(text: str) -> Any:
     try:
         found = _DECODER.decode(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
     except JSONDecodeError:
-        raise ValueError("it is no JSON") from None
+        raise ValueError("it is not JSON") from None
     # As many brackets as that there are in lines which are long and flat, and in those that are deep.
     if text.count("[") + text.count("{") > DEEPEST:
         _refuse_deep(found)
@@ -56,7 +56,7 @@ def parse_object(text: str) -> dict[str, Any]:
     """Return the object that a JSON text is."""
     found = parse_json(text)
     if not isinstance(found, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     return found
 
 
@@ -105,13 +105,13 @@ def _fraction(text: str) -> float:
 
 
 def _constant(text: str) -> float:
-    raise ValueError(f"{text} is no number in JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("an object in it has a key twice")
+        raise ValueError("an object in it has a duplicate key")
     return found
 
 
@@ -132,7 +132,7 @@ def _refuse_deep(value: Any) -> None:
         ]
         if not level:
             return
-    raise ValueError("it is nested too deep")
+    raise ValueError("it is nested too deeply")
 
 
 MOST_READ: Final = 20_000_000
@@ -149,17 +149,19 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     with open_to_read(path) as file:
         data = file.read(MOST_READ + 1)
     if len(data) > MOST_READ:
-        raise PenstockError(f"{path.name} is too long: give a file of at most {MOST_READ // 1_000_000} MB.")
+        raise PenstockError(f"{path.name} is too large: give a file of at most {MOST_READ // 1_000_000} MB.")
     try:
         text = data.decode().replace("\r\n", "\n")
         return text, tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PenstockError(f"{path.name} is no TOML file: {error}.") from None
+        raise PenstockError(f"{path.name} is not valid TOML: {error}.") from None
     except RecursionError:
-        raise PenstockError(f"{path.name} is no TOML file: its tables and lists are too deep.") from None
+        raise PenstockError(
+            f"{path.name} is not valid TOML: its tables and lists are nested too deeply."
+        ) from None
     except ValueError:
         # Python reads no whole number of more than some thousand digits.
-        raise PenstockError(f"{path.name} is no TOML file: a number in it has too many digits.") from None
+        raise PenstockError(f"{path.name} is not valid TOML: a number in it has too many digits.") from None
 
 
 class Source(NamedTuple):

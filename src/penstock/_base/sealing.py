@@ -46,7 +46,7 @@ def _key(file: Path | None) -> bytes | None:
     if file is None:
         return None
     try:
-        return _read(file) or _made(file)
+        return _read(file) or _create_key(file)
     except OSError:
         return None
 
@@ -67,7 +67,7 @@ def _read(file: Path) -> bytes | None:
     return key
 
 
-def _made(file: Path) -> bytes | None:
+def _create_key(file: Path) -> bytes | None:
     """Make a key; of two processes that do so at once, the second takes that of the first."""
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")

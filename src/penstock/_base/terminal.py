@@ -62,4 +62,4 @@ def _give_up(*, err: bool, reason: str) -> None:
     """Have whatever is still printed go nowhere, and say so where that can be said."""
     discard_output(sys.stderr if err else sys.stdout)
     if not err:
-        complain(f"The standard output cannot be written: {reason}; make room, or print elsewhere.")
+        complain(f"Cannot write to the standard output: {reason}; make room, or print elsewhere.")

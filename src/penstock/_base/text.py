@@ -27,7 +27,7 @@ def visible(text: str, keep: str = "\n") -> str:
     """Return a text with whatever could steer a terminal or mislead a reader spelt out; lines stay lines."""
     if text.isprintable() and _BLANKS.isdisjoint(text):
         return text
-    return "".join(each if each in keep else _spelt(each) for each in text)
+    return "".join(each if each in keep else _escape(each) for each in text)
 
 
 def on_one_line(text: str) -> str:
@@ -36,7 +36,7 @@ def on_one_line(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _spelt(character: str) -> str:
+def _escape(character: str) -> str:
     plain = character.isprintable() and character not in _BLANKS
     return character if plain else character.encode("unicode-escape").decode("ascii")
 

@@ -65,7 +65,7 @@ class Flag:
 
 _WORDS: Final[Mapping[Any, tuple[str, str]]] = {
     bool: ("true or false", "true or false"),
-    int: ("a whole number", "whole numbers"),
+    int: ("an integer", "integers"),
     float: ("a number", "numbers"),
     str: ("a string", "strings"),
     bytes: ("bytes", "bytes"),
@@ -95,7 +95,7 @@ class Place(NamedTuple):
         """Return what to raise of a value that does not fit."""
         inside = "".join(f".{key}" if isinstance(key, str) else f"[{key}]" for key in self.inside)
         within = f" in {self.where}" if self.where else ""
-        sentence = f"{self.field}{inside} = {shown(value)}{within} must be {wanted}"
+        sentence = f"invalid {self.field}{inside} = {shown(value)}{within}: must be {wanted}"
         return about(self.keys, sentence if wanted.endswith("?") else f"{sentence}.")
 
 
@@ -172,18 +172,18 @@ def _repr(value: object) -> str:
 def fit(value: Any, kind: Any, place: Place) -> Any:
     """Return a value as a type wants it, or raise what is wrong with it."""
     try:
-        return _converted(value, kind)
+        return _convert(value, kind)
     except ValidationError:
         raise _refusal(value, kind, place) from None
 
 
-def _converted(value: Any, kind: Any) -> Any:
+def _convert(value: Any, kind: Any) -> Any:
     try:
-        return convert(value, _understood(kind), dec_hook=_from_plain)
+        return convert(value, _msgspec_type(kind), dec_hook=_from_plain)
     except ValidationError:
         if isinstance(value, list | tuple) or not any(map(_is_list, _members(kind))):
             raise
-        return convert((value,), _understood(kind), dec_hook=_from_plain)
+        return convert((value,), _msgspec_type(kind), dec_hook=_from_plain)
     except TypeError:
         # An annotation of the user's that msgspec does not know: left to whoever takes the value.
         return value
@@ -191,7 +191,7 @@ def _converted(value: Any, kind: Any) -> Any:
 
 def _fits(value: Any, kind: Any) -> bool:
     try:
-        _converted(value, kind)
+        _convert(value, kind)
     except ValidationError:
         return False
     return True
@@ -207,7 +207,7 @@ def _from_plain(kind: Any, value: Any) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _understood(kind: Any) -> Any:
+def _msgspec_type(kind: Any) -> Any:
     """Return a type for msgspec that takes the same values as an annotation."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (bool, int, str, NoneType, Path) or origin is Literal:
@@ -218,16 +218,18 @@ def _understood(kind: Any) -> Any:
         return _number()
     if origin is Annotated:
         bounds = [mark for mark in inner[1:] if isinstance(mark, Meta)]
-        return _number(*bounds) if inner[0] is float else Annotated[_understood(inner[0]), *bounds, None]
+        return _number(*bounds) if inner[0] is float else Annotated[_msgspec_type(inner[0]), *bounds, None]
     if origin in (Union, UnionType):
         members = [member for member in inner if member is not NoneType]
-        taken = _understood(members[0]) if len(members) == 1 else _Either("Either", (), {"members": members})
+        taken = (
+            _msgspec_type(members[0]) if len(members) == 1 else _Either("Either", (), {"members": members})
+        )
         return taken if len(members) == len(inner) else taken | None
     if _is_list(kind):
-        of_items = _understood((inner or (Any,))[0])
+        of_items = _msgspec_type((inner or (Any,))[0])
         return tuple[of_items, ...]  # type: ignore[valid-type]
     if _is_table(kind):
-        of_keys, of_values = map(_understood, inner or (Any, Any))
+        of_keys, of_values = map(_msgspec_type, inner or (Any, Any))
         return dict[of_keys, of_values]  # type: ignore[valid-type]
     return _Either("Either", (), {"members": [kind]})
 
@@ -287,7 +289,7 @@ def _members(kind: Any) -> Iterator[Any]:
 
 def _refusal(value: Any, kind: Any, place: Place) -> PenstockError:
     """Return what is wrong with a value, or with the first thing in it that is wrong."""
-    wanted = described(kind)
+    wanted = type_in_words(kind)
     for member in _members(kind):
         items: list[tuple[Any, Any]] = []
         if _is_list(member) and isinstance(value, list | tuple):
@@ -295,7 +297,7 @@ def _refusal(value: Any, kind: Any, place: Place) -> PenstockError:
         elif _is_table(member) and isinstance(value, Mapping):
             items = list(value.items())
             if not all(isinstance(key, str) for key in value):
-                return place.refusal(value, f"{wanted} with names for keys")
+                return place.refusal(value, f"{wanted} with strings for keys")
         elif get_origin(member) is Literal and isinstance(value, str):
             near = meant_instead(value, get_args(member))
             wanted += "" if near is None else f": did you mean {near!r}?"
@@ -309,12 +311,12 @@ def _refusal(value: Any, kind: Any, place: Place) -> PenstockError:
 # In words.
 
 
-def described(kind: Any) -> str:
+def type_in_words(kind: Any) -> str:
     """Return in words what a type takes, as the end of "must be"."""
-    return _described(kind)[0]
+    return _one_and_several(kind)[0]
 
 
-def _described(kind: Any) -> tuple[str, str]:
+def _one_and_several(kind: Any) -> tuple[str, str]:
     """Return the words for one value of a type, and for several."""
     origin = get_origin(kind)
     if kind in _WORDS:
@@ -325,17 +327,17 @@ def _described(kind: Any) -> tuple[str, str]:
         return _described_with_marks(kind)
     if origin in (Union, UnionType):
         members = [member for member in get_args(kind) if member is not NoneType]
-        words = [_described(member) for member in members]
+        words = [_one_and_several(member) for member in members]
         return _or([one for one, _ in words]), _or([several for _, several in words])
     if origin is Literal:
         known = _or([shown(name) for name in get_args(kind)])
         return known, known
     if _is_list(kind):
         inner = (get_args(kind) or (Any,))[0]
-        return f"a list of {_described(inner)[1]}", "lists"
+        return f"a list of {_one_and_several(inner)[1]}", "lists"
     if _is_table(kind):
         inner = (get_args(kind) or (Any, Any))[1]
-        return ("a table" if inner is Any else f"a table of {_described(inner)[1]}"), "tables"
+        return ("a table" if inner is Any else f"a table of {_one_and_several(inner)[1]}"), "tables"
     if origin is collections.abc.Callable or kind is collections.abc.Callable:
         return "a function", "functions"
     if isinstance(kind, type) and issubclass(kind, Checked):
@@ -345,7 +347,7 @@ def _described(kind: Any) -> tuple[str, str]:
 
 
 def _described_with_marks(kind: Any) -> tuple[str, str]:
-    one, several = _described(get_args(kind)[0])
+    one, several = _one_and_several(get_args(kind)[0])
     for mark in _marks(kind):
         if isinstance(mark, Meta):
             one, several = f"{one}{_range(mark)}", f"{several}{_range(mark)}"
@@ -357,7 +359,7 @@ def _range(bounds: Meta) -> str:
     if bounds.le is not None:
         return f" from {bounds.ge} to {bounds.le}"
     if bounds.ge is not None:
-        return f" from {bounds.ge} up"
+        return f" of at least {bounds.ge}"
     return "" if bounds.gt is None else f" above {bounds.gt}"
 
 
@@ -434,10 +436,12 @@ T = TypeVar("T")
 
 def made_from(kind: Callable[..., T], options: Table, where: str) -> T:
     """Make a value of a kind from a table, whose keys and values must be those of its parameters."""
-    return kind(**fitted(kind, options, f"[{where}]"))
+    return kind(**fit_options(kind, options, f"[{where}]"))
 
 
-def fitted(kind: Callable[..., Any], options: Table, where: str, given: Sequence[str] = ()) -> dict[str, Any]:
+def fit_options(
+    kind: Callable[..., Any], options: Table, where: str, given: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return options as the parameters of a kind want them; `given` are those that others give it."""
     parameters = inspect.signature(kind).parameters
     known = [name for name, each in parameters.items() if name not in given and each.kind not in _REST]
@@ -446,8 +450,8 @@ def fitted(kind: Callable[..., Any], options: Table, where: str, given: Sequence
     hints = hints_of(kind)
     for name in known:
         if parameters[name].default is inspect.Parameter.empty and name not in options:
-            wanted = described(hints.get(name, Any))
-            sentence = f"{where[0].upper()}{where[1:]} has no {name!r}: it must be {wanted}."
+            wanted = type_in_words(hints.get(name, Any))
+            sentence = f"missing {name!r} in {where}: must be {wanted}."
             raise about(table_keys(where), sentence)
     return {name: fit(value, hints.get(name, Any), Place(name, where)) for name, value in options.items()}
 
@@ -460,7 +464,7 @@ def refuse_unknown(table: Table, known: Sequence[str], where: str) -> None:
     for key in table:
         if key not in known:
             otherwise = f"it may have {', '.join(known) or 'nothing more'}."
-            sentence = f"The key {key!r} in {where} is unknown: {hint(key, known, otherwise)}"
+            sentence = f"unknown key {key!r} in {where}: {hint(key, known, otherwise)}"
             raise about((*table_keys(where), key), sentence)
 
 

@@ -48,7 +48,7 @@ def nothing_runs() -> Iterator[None]:
 def bar_while_looking(what: str) -> None:
     """Refuse to load or start something while a file is only looked at."""
     if _looking.get():
-        raise PenstockError(f"{what} is not run, since the trace is only looked at.")
+        raise PenstockError(f"{what} is not run: this only reads the trace.")
 
 
 _HERE: Final = Path(__file__).resolve().parents[1]
@@ -105,7 +105,7 @@ def load_object(text: str, folder: Path, what: str) -> Any:
     """Return the object that `file.py:Name` names; the file is looked for in `folder`."""
     file, separator, name = text.partition(":")
     if not separator or not name or not file.endswith(".py"):
-        raise PenstockError(f"{text!r} names no {what}: write it as file.py:Name.")
+        raise PenstockError(f"{text!r} does not name a {what}: write it as file.py:Name.")
     module = load_file(folder / file, what)
     try:
         return getattr(module, name)
@@ -120,7 +120,7 @@ def load_file(path: Path, what: str) -> ModuleType:
     bar_while_looking(path.name)
     path = path.resolve()
     if not path.is_file():
-        raise PenstockError(f"There is no file {path.name} in {path.parent}, where the {what} should be.")
+        raise PenstockError(f"There is no file {path.name} in {path.parent}: the {what} names it.")
     name = f"{_PREFIX}{path.stem}_{hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]

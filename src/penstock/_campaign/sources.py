@@ -107,7 +107,7 @@ def _named(folder: Path, path: Path) -> list[Source]:
     """Return what a file that is named has in it: whatever the loader finds there, if nothing can be seen."""
     if path.suffix not in (".py", ".toml"):
         raise PenstockError(
-            f"{path} is no scenario: name .toml files, apps' .py files or modules below apps."
+            f"{path} is not a scenario: name .toml files, apps' .py files or modules below apps."
         )
     found, _ = _looked_at(folder, path)
     return found or [Source(_name(folder, path), path)]
@@ -173,7 +173,7 @@ def _scenario(name: str, path: Path, data: bytes) -> tuple[list[Source], list[st
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         return [Source(name, path)], []
     if "controller" not in table and "controllers" not in table:
-        return [], ["it is no scenario: it has no [controller]"]
+        return [], ["it is not a scenario: it has no [controller]"]
     return [Source(name, path, has_topology="topology" in table)], []
 
 

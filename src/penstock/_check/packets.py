@@ -27,7 +27,7 @@ def list_packets(
     assert built.discovery is not None
     hosts = [made.name for made in built.network.components if isinstance(made, Host)]
     if host is not None and host not in hosts:
-        raise PenstockError(f"There is no host {host!r}: choose {', '.join(hosts)}.")
+        raise PenstockError(f"unknown host {host!r}: choose {', '.join(hosts)}.")
     world = World(built.network)
     world.restore(built.start)
     if trace is not None:

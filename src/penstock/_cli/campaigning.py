@@ -14,7 +14,7 @@ from penstock._base.terminal import complain, say, say_lines
 from penstock._base.text import json_text, on_one_line
 from penstock._campaign.options import ENGINES
 from penstock._cli.options import OneOf
-from penstock._cli.output import Live, listed
+from penstock._cli.output import Live, titled_lines
 
 if TYPE_CHECKING:
     from penstock._campaign.campaign import Campaign
@@ -71,7 +71,7 @@ def campaign_command(
     plan, chosen = planned(what, changes)
     with (
         opened(output) as store,
-        _served(output, port) if serve else nullcontext(),
+        _serving(output, port) if serve else nullcontext(),
         Live(quiet=as_json, doing=f"{len(plan.jobs)} jobs …") as live,
     ):
         shown = _Shown(live, output)
@@ -83,12 +83,12 @@ def campaign_command(
     for sentence in filter(None, (done.unwritten, shown.unwritten)):
         complain(sentence)
     if done.stopped:
-        complain(f"stopped; {_done(done)}, and the same command goes on from there.")
+        complain(f"stopped; {_jobs_done(done)}; run the same command to continue.")
     return done.status
 
 
 @contextmanager
-def _served(folder: Path, port: int) -> Iterator[None]:
+def _serving(folder: Path, port: int) -> Iterator[None]:
     """Serve the page that is in a folder."""
     from penstock._campaign.page import read_page
     from penstock._report.serving import serving_page
@@ -149,10 +149,10 @@ def _lines(campaign: Campaign, page: Path) -> Iterator[str]:
         for number, outcome in sorted(campaign.outcomes.items())
         if outcome.result == "failed"
     ]
-    yield from listed("Failed:", failed)
-    yield from listed("Found, but not written down:", list(_unwritten(campaign)))
-    yield from listed("Left out:", [f"{each.name}: {each.why}." for each in campaign.plan.left_out])
-    yield _counted(campaign)
+    yield from titled_lines("Failed:", failed)
+    yield from titled_lines("Found, but not written down:", list(_unwritten(campaign)))
+    yield from titled_lines("Left out:", [f"{each.name}: {each.why}." for each in campaign.plan.left_out])
+    yield _last_line(campaign)
     yield f"The page is in {nearest(page)}"
 
 
@@ -188,7 +188,7 @@ def _bug(campaign: Campaign, standing: Standing) -> Iterator[str]:
     if standing.why:
         yield f"     {standing.why[0].upper()}{standing.why[1:]}."
     if not bug.minimised:
-        yield "     There was no time to minimise it, so it is not known which inputs it takes."
+        yield "     Not minimised for lack of time, so it is not known which inputs it takes."
     for number, step in enumerate(bug.sequence, 1):
         yield f"  {number:>3}. {step}"
     for job in standing.jobs:
@@ -198,11 +198,11 @@ def _bug(campaign: Campaign, standing: Standing) -> Iterator[str]:
     yield ""
 
 
-def _done(campaign: Campaign) -> str:
+def _jobs_done(campaign: Campaign) -> str:
     return f"{len(campaign.outcomes)} of {len(campaign.plan.jobs)} jobs are done"
 
 
-def _counted(campaign: Campaign) -> str:
+def _last_line(campaign: Campaign) -> str:
     counts = campaign.counts()
     bugs = ", ".join(f"{number} {standing}" for standing, number in counts.items() if number) or "no bugs"
     compared = f", compared with campaign {campaign.before}" if campaign.before is not None else ""

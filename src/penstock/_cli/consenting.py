@@ -23,13 +23,13 @@ Command = Callable[..., Any]
 
 def trust_option(command: Command) -> Command:
     """Give a command that runs a trace again the option to run whatever that names."""
-    text = "Run the code that the trace names, whether or not it is what the trace was recorded with here."
+    text = "Run the code that the trace names, whether or not the trace was recorded with it here."
     return click.option("--trust", is_flag=True, help=text)(command)
 
 
 def run_option(command: Command) -> Command:
     """Give a command that looks at a trace the option to run what that names."""
-    text = "Run the code that the trace names for what only that can tell; by default nothing is run."
+    text = "Run the code that the trace names, for what only that can show; by default nothing is run."
     return click.option("--run/--no-run", default=False, help=text)(command)
 
 

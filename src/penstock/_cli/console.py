@@ -52,7 +52,7 @@ class Console:
             "look": self._look,
             "queues": self._queues,
             "path": self._path,
-            "found": self._found,
+            "found": self._findings,
             "help": lambda: iter(HELP.splitlines()),
         }
 
@@ -64,9 +64,7 @@ class Console:
             try:
                 inspect.signature(command).bind(*rest)
             except TypeError:
-                raise PenstockError(
-                    f"{name!r} takes other words than {' '.join(rest)!r}: see help."
-                ) from None
+                raise PenstockError(f"invalid arguments of {name!r}: {' '.join(rest)!r}; see help.") from None
             return list(command(*rest))
         if name not in VERBS:
             raise PenstockError(f"{words[:60]!r} is neither a command nor an input: type help.")
@@ -98,7 +96,7 @@ class Console:
         state = self._stage.world.state(switch)
         if not isinstance(state, SwitchState):
             raise PenstockError(
-                f"{switch} is no switch: choose {', '.join(self._stage.setting.switches[:8])}."
+                f"{switch} is not a switch: choose {', '.join(self._stage.setting.switches[:8])}."
             )
         if not state.powered:
             yield f"{switch} is off"
@@ -113,7 +111,7 @@ class Console:
 
     def _queues(self) -> Iterator[str]:
         held = set(self._stage.courier.held)
-        loaded = set(self._stage.courier.loaded())
+        loaded = set(self._stage.courier.nonempty())
         for channel in sorted(held | loaded, key=str):
             told = "; ".join(map(str, self._stage.world.queue(channel))) or "empty"
             yield f"{channel}{' (held)' if channel in held else ''}: {told}"
@@ -122,7 +120,7 @@ class Console:
 
     def _path(self, host: str, to: str, protocol: str = PROTOCOLS[0]) -> Iterator[str]:
         if protocol not in PROTOCOLS:
-            raise PenstockError(f"{protocol!r} is nothing to send: choose {', '.join(PROTOCOLS)}.")
+            raise PenstockError(f"unknown protocol {protocol!r}: choose {', '.join(PROTOCOLS)}.")
         stations = self._stage.setting.addresses
         packet = order_of(SendPacket(host, to, protocol), stations).packet
         if packet.dst == ASK:
@@ -131,7 +129,7 @@ class Console:
         frame = Frame(packet.to_bytes(), f"{host}?")
         yield from tell(tuple(hops_of(self._stage.world, start, frame)))
 
-    def _found(self) -> Iterator[str]:
+    def _findings(self) -> Iterator[str]:
         if not self._fuzzing.outcome.findings:
             yield "nothing yet"
         for found in self._fuzzing.outcome.findings:

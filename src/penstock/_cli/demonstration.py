@@ -32,18 +32,18 @@ class Example(NamedTuple):
 EXAMPLES: Final = (
     Example(
         "host-moved",
-        "I. A host that moves cannot be reached any more",
+        "I. A host that moves becomes unreachable",
         "The rule towards its old place stays as long as somebody sends to it.",
     ),
     Example(
         "delayed-path",
-        "II. The direct path comes late",
+        "II. The direct path is installed too late",
         "Both hosts are known after one packet and its answer; the next packet still goes to the controller.",
     ),
     Example(
         "loop",
-        "III. A flooded packet goes round for ever",
-        "In a network with a cycle the switch floods and floods again.",
+        "III. A flooded packet loops forever",
+        "In a network with a cycle every flooded packet is flooded again.",
     ),
 )
 
@@ -73,7 +73,7 @@ def demonstrate(output: Path) -> int:
                 say(f"  {line}")
             say()
             say(
-                f"  {len(finding.records)} steps, the fewest there are; found in "
+                f"  {len(finding.records)} steps, the fewest possible; found in "
                 f"{report.outcome.seconds:.2f} s among {report.outcome.states:,} states."
             )
             if finding.trace is None:

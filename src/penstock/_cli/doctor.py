@@ -30,7 +30,7 @@ _NOT_READY: Final = 1
 
 
 @click.command()
-@click.option("--all", "every", is_flag=True, help="Also what only work on Penstock itself needs.")
+@click.option("--all", "every", is_flag=True, help="Include what is needed only to work on Penstock itself.")
 @json_option
 def doctor(every: bool, as_json: bool) -> int:
     """List what Penstock finds on this machine, what is missing, what that would give, and how to get it.
@@ -63,7 +63,7 @@ def _lines(probes: Sequence[Probe]) -> Iterator[str]:
     yield ""
     wanting = sum(probe.state != "working" for probe in probes if probe.part.need != "required")
     if not _is_ready(probes):
-        yield "Penstock cannot work here: get the required parts that are marked ✗ or -."
+        yield "Penstock cannot run here: install the required parts that are marked ✗ or -."
     elif wanting:
         yield f"Penstock is ready; {wanting} optional part{'s are' if wanting > 1 else ' is'} not there."
     else:
@@ -77,7 +77,7 @@ def _part_lines(probe: Probe) -> Iterator[str]:
     yield f"  {_MARKS[probe.state]} {part.name:18} {found[probe.state]}"
     if probe.state != "working":
         yield f"      for {part.gives}"
-        yield f"      get it: {how_to_get(part)}"
+        yield f"      install it: {how_to_get(part)}"
 
 
 def _as_json(probes: Sequence[Probe]) -> str:

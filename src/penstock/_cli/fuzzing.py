@@ -21,7 +21,7 @@ from penstock._cli.console import GO, QUIT, Console
 from penstock._cli.screen import Screen
 from penstock._fuzz.fuzzing import Fuzzing, Report, fuzz
 from penstock._fuzz.invariants import invariants_of
-from penstock._fuzz.summary import counted, summary, summary_lines, write_summary
+from penstock._fuzz.summary import count_text, summary, summary_lines, write_summary
 from penstock._scenario.scenario import Scenario
 from penstock._verdict.verdict import FIRST_THAT_LASTS, Bound, Why
 from penstock.errors import PenstockError
@@ -113,7 +113,7 @@ async def converse(fuzzing: Fuzzing, *, ask: Ask) -> None:
 async def _go(fuzzing: Fuzzing, how_many: str) -> None:
     """Go on for a number of inputs, or to the end."""
     if how_many and (not how_many.isdecimal() or len(how_many) > 9):
-        raise PenstockError(f"{how_many!r} is no number of inputs: type go, or go 100.")
+        raise PenstockError(f"{how_many!r} is not a number of inputs: type go, or go 100.")
     until = fuzzing.outcome.inputs + int(how_many) if how_many else None
     with _Interrupts(fuzzing), Screen(quiet=False) as screen:
         await fuzzing.run(screen.show, until=until)
@@ -121,7 +121,7 @@ async def _go(fuzzing: Fuzzing, how_many: str) -> None:
     fuzzing.stage.until = None
     outcome = fuzzing.outcome
     violations = len(outcome.violations) + outcome.repeated_besides.total()
-    say(f"{counted(outcome.inputs, 'input')} so far, {counted(violations, 'violation')}.")
+    say(f"{count_text(outcome.inputs, 'input')} so far, {count_text(violations, 'violation')}.")
 
 
 async def ask_terminal() -> str:
@@ -183,12 +183,12 @@ class _Interrupts:
         self._before = signal.getsignal(signal.SIGINT)
 
     def __enter__(self) -> None:
-        signal.signal(signal.SIGINT, self._interrupted)
+        signal.signal(signal.SIGINT, self._on_interrupt)
 
     def __exit__(self, *_: object) -> None:
         signal.signal(signal.SIGINT, self._before)
 
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._fuzzing.stopping and callable(self._before):
             # It is asyncio's, which cancels the run in an orderly way.
             self._before(number, frame)

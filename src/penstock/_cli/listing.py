@@ -28,12 +28,12 @@ def properties(name: str | None, as_json: bool) -> None:
     """
     known = {each.name: each for each in entries()}
     if name is not None and canonical(name) not in known:
-        raise PenstockError(f"There is no property {name!r}: {hint(name, known)}")
+        raise PenstockError(f"unknown property {name!r}: {hint(name, known)}")
     chosen = list(known.values()) if name is None else [known[canonical(name)]]
     if as_json:
         say(json.dumps({"properties": [_as_json(each) for each in chosen]}))
     else:
-        say_lines(_table(chosen) if name is None else _told(chosen[0]))
+        say_lines(_table(chosen) if name is None else _description(chosen[0]))
 
 
 def _also(entry: Entry) -> list[str]:
@@ -47,17 +47,17 @@ def _as_json(entry: Entry) -> dict[str, object]:
 
 def _table(chosen: list[Entry]) -> list[str]:
     width = max(len(each.name) for each in chosen)
-    lines = [f"{'property':{width}}  {'  '.join(f'{engine:6}' for engine in _ENGINES)}  what it demands"]
+    lines = [f"{'property':{width}}  {'  '.join(f'{engine:6}' for engine in _ENGINES)}  what it requires"]
     for each in chosen:
         marks = "  ".join(f"{'yes' if engine in each.engines else '-':6}" for engine in _ENGINES)
         head = f"{each.name:{width}}  {marks}  "
         lines += textwrap.wrap(
             each.sentence, len(head) + 60, initial_indent=head, subsequent_indent=" " * len(head)
         )
-    return [*lines, "", "penstock properties NAME tells how exactly each engine decides one."]
+    return [*lines, "", "penstock properties NAME shows how exactly each engine checks one."]
 
 
-def _told(entry: Entry) -> list[str]:
+def _description(entry: Entry) -> list[str]:
     also = _also(entry)
     return [
         f"{entry.name}: {entry.sentence}",

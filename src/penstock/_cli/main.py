@@ -30,7 +30,7 @@ _COMMANDS: Final = {
     "bugs": ("run_commands:bugs", "Group minimised runs by bug."),
     "campaign": (
         "campaigning:campaign_command",
-        "Run all engines over many apps, and tell which bugs are new.",
+        "Run all engines over many apps, and report which bugs are new.",
     ),
     "check": ("searching:check", "Search every ordering of a scenario's events."),
     "demo": ("demonstration:demo", "Find three bugs in a learning switch."),
@@ -38,19 +38,22 @@ _COMMANDS: Final = {
     "doctor": ("doctor:doctor", "List what Penstock finds on this machine, and what is missing."),
     "export": ("exporting:export_command", "Write a run in the format of another tool."),
     "fetch-ryu": ("fetching:fetch_ryu", "Fetch Ryu's sources with pip, to run its own apps."),
-    "fuzz": ("run_commands:fuzz_command", "Run a controller on a network in which things go wrong."),
-    "minimize": ("run_commands:minimize", "Find the few inputs of a trace that lead to its violation."),
+    "fuzz": ("run_commands:fuzz_command", "Run a controller while links, switches and controllers fail."),
+    "minimize": (
+        "run_commands:minimize",
+        ("Find a minimal sequence of inputs that leads to a trace's violation."),
+    ),
     "openflow": ("trace_commands:openflow", "Replay a trace's OpenFlow messages to the switches alone."),
     "packets": ("searching:packets", "List the packets that the controller tells apart."),
     "plot": ("trace_commands:plot", "Draw how a minimisation went."),
-    "properties": ("listing:properties", "List what can be demanded, and which engines decide it."),
-    "replay": ("run_commands:replay", "Run a trace again and compare, step by step."),
+    "properties": ("listing:properties", "List the properties, and which engines check them."),
+    "replay": ("run_commands:replay", "Replay a trace and compare, step by step."),
     "report": ("reporting:report_command", "Show a run in a browser: the network and every step."),
-    "show": ("trace_commands:show", "Tell a trace; nothing is run."),
-    "step": ("searching:step", "Choose each step yourself, look around, go back."),
+    "show": ("trace_commands:show", "Print a trace as a story; nothing is run."),
+    "step": ("searching:step", "Choose each step yourself, inspect states, go back."),
     "trace-packet": ("trace_commands:trace_packet", "Follow a packet of a trace, hop by hop."),
     "verify": ("verifying:verify_command", "Prove properties for any number of packets."),
-    "walk": ("searching:walk", "Walk at random through a scenario, again and again."),
+    "walk": ("searching:walk", "Take random walks through a scenario."),
 }
 """Where each command is, below this package, and what it does."""
 
@@ -86,14 +89,14 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is named first; of one that is unknown, say which was perhaps meant."""
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            raise PenstockError(f"There is no command {args[0]!r}: {hint(args[0], _COMMANDS)}")
+            raise PenstockError(f"unknown command {args[0]!r}: {hint(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
 
 def main() -> None:
     """Run the command line; errors of the user's are one sentence, never a traceback."""
     collect_seldom()
-    warnings.showwarning = _warned
+    warnings.showwarning = _print_warning
     warnings.simplefilter("once", TraceCutShort)
     try:
         sys.exit(commands(prog_name="penstock", standalone_mode=False))
@@ -114,7 +117,7 @@ def main() -> None:
         sys.exit(0)
 
 
-def _warned(
+def _print_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,

@@ -15,13 +15,13 @@ from penstock._base.terminal import say, say_lines
 from penstock._base.text import json_text, on_one_line
 from penstock._cli.consenting import consent_to_replay
 from penstock._cli.output import Live, print_replay, replay_as_json
-from penstock._fuzz.summary import counted
+from penstock._fuzz.summary import count_text
 from penstock._minimize.ddmin import (
     Minimal,
     NotReproducedError,
     conditions,
-    confirmed,
     confirming_tries,
+    find_confirmed_minimum,
     minimise,
     refuse_inexact,
 )
@@ -97,12 +97,12 @@ def _replay_lines(result: Replay) -> Iterator[str]:
     if result.diverged is not None:
         yield f"The replay differs from the trace at line {result.diverged}: {result.difference}."
     elif result.lines:
-        yield f"All {result.lines:,} lines came out the same, after {len(result.inputs):,} inputs."
+        yield f"All {result.lines:,} lines matched, after {len(result.inputs):,} inputs."
     if result.reproduced:
         often = f" (in try {result.tries})" if result.tries > 1 else ""
-        yield f"  ✗  {result.property} is broken again{often}: {result.message}"
+        yield f"  ✗  {result.property} is violated again{often}: {result.message}"
     elif result.property:
-        otherwise = "was not broken this time" if result.judged else "is not judged any more"
+        otherwise = "was not violated this time" if result.judged else "is not judged any more"
         yield f"{result.property} {otherwise}."
 
 
@@ -122,7 +122,7 @@ class _Shown(Live):
 
     def tell(self, step: Step, original: int) -> None:
         """Keep how far the minimisation is, to be told with what comes next."""
-        replays = counted(step.number, "replay")
+        replays = count_text(step.number, "replay")
         self._so_far = f" ({original:,} → {step.size:,} inputs after {replays} in {step.seconds:.1f} s)"
 
     def announce(self, text: str) -> None:
@@ -186,13 +186,13 @@ def _minimize(
             if shortest:
                 refuse_inexact(origin.reproducer(script))
             watch = partial(shown.tell, original=len(script.inputs))
-            search = partial(_minimised, script=script, crew=crew, shown=shown, folder=folder, tries=tries)
-            minimal, origin = confirmed(origin, search, folder, shown.announce)
+            search = partial(_minimise, script=script, crew=crew, shown=shown, folder=folder, tries=tries)
+            minimal, origin = find_confirmed_minimum(origin, search, folder, shown.announce)
             reproducer = origin.reproducer(script)
             if shortest:
                 answers = Progress(conditions(script, tries, origin.terms), folder, watch, shown.announce)
                 minimal = proved_shortest(minimal, reproducer, progress=answers)
-            shown.announce("writing what is left")
+            shown.announce("writing the minimal sequence")
             tries = minimal.tries if reproducer.is_exact else confirming_tries(minimal)
             where = write_minimal(folder, minimal, reproducer, tries=tries)
     except NotReproducedError as error:
@@ -206,7 +206,7 @@ def _minimize(
     return FOUND
 
 
-def _minimised(
+def _minimise(
     origin: Origin, *, script: Recording, crew: WorkerPool | None, shown: _Shown, folder: Path, tries: int
 ) -> Minimal:
     watch = partial(shown.tell, original=len(script.inputs))
@@ -232,9 +232,7 @@ def _crew(workers: int, scheduler: str | None) -> AbstractContextManager[WorkerP
     """Return who helps, to be sent home afterwards; nobody, if there is one worker and no cluster."""
     if scheduler is not None:
         if workers > 1:
-            raise PenstockError(
-                "--workers are of this machine, and --scheduler has its own: give one of them."
-            )
+            raise PenstockError("--workers and --scheduler exclude each other: give one of them.")
         return closing(DaskCrew(scheduler))
     return closing(LocalCrew(workers)) if workers > 1 else nullcontext()
 
@@ -243,13 +241,13 @@ def _minimal_lines(minimal: Minimal, where: Path) -> Iterator[str]:
     """Yield a minimal sequence and what it took, as text."""
     yield from story_of(minimal)
     violation = minimal.script.violation
-    assert violation is not None, "a minimal sequence violates something"
-    yield f"  ✗  {violation.invariant} is broken: {minimal.message}"
+    assert violation is not None, "a minimal sequence has a violation"
+    yield f"  ✗  {violation.invariant} is violated: {minimal.message}"
     yield ""
     resumed = f", {minimal.resumed:,} of them from before" if minimal.resumed else ""
     yield (
-        f"{minimal.original:,} inputs became {minimal.size:,}, of which none can be left out, "
-        f"in {minimal.replays:,} replays{resumed} and {minimal.seconds:.1f} s."
+        f"Minimised {minimal.original:,} inputs to {minimal.size:,}, none of which can be left out, in "
+        f"{minimal.replays:,} replays{resumed} and {minimal.seconds:.1f} s."
     )
     if minimal.tries > 1:
         yield (
@@ -289,7 +287,7 @@ def _bug_as_json(runs: Sequence[Minimised]) -> dict[str, Any]:
 def _bug_lines(bugs: Sequence[Sequence[Minimised]]) -> Iterator[str]:
     """Yield bugs and the runs that show each, as text."""
     if not bugs:
-        yield "No minimised runs there: minimise some with penstock minimize."
+        yield "There are no minimised runs there: minimise some with penstock minimize."
         return
     number = sum(map(len, bugs))
     yield f"{number:,} minimised run{'s' * (number > 1)}, {len(bugs):,} bug{'s' * (len(bugs) > 1)}."

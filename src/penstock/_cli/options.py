@@ -33,18 +33,18 @@ class OneOf(_Choice):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            self.fail(f"{value!r} is unknown: {hint(value, self.choices)}", param, ctx)
+            self.fail(f"unknown value {value!r}: {hint(value, self.choices)}", param, ctx)
 
 
 def with_options(*options: Decorator) -> Decorator:
     """Give a command some options, in this order."""
 
-    def given(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
         return command
 
-    return given
+    return decorate
 
 
 def output_option(told: str, default: Path | None = None) -> Decorator:

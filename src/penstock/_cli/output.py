@@ -106,17 +106,17 @@ def report_lines(report: Report, screen: terminal_size | None = None) -> Iterato
     )
     for name, times in outcome.exercised.items():
         yield (
-            f"  {name}: judged in {f'{times:,} different situations' if times > 1 else 'one situation'}"
+            f"  {name}: judged in {f'{times:,} distinct situations' if times > 1 else 'one situation'}"
             if times
-            else f"  {name}: never had anything to judge; {_what_it_needs(report, name)}"
+            else f"  {name}: never exercised; {_what_it_needs(report, name)}"
         )
-    yield from listed("Taken for granted:", () if report.findings else report.assumptions)
+    yield from titled_lines("Assumptions:", () if report.findings else report.assumptions)
     yield from outcome.remarks
     yield from verdict_lines(report.verdict, len(report.findings))
     yield from advice(report.next_steps)
 
 
-def listed(title: str, sentences: Sequence[str]) -> Iterator[str]:
+def titled_lines(title: str, sentences: Sequence[str]) -> Iterator[str]:
     """Yield sentences below a title, if there are any."""
     if sentences:
         yield title
@@ -132,24 +132,24 @@ def verdict_lines(verdict: Verdict, violations: int) -> Iterator[str]:
         yield verdict.told
         return
     reasons = map(sentence, verdict.reasons)
-    yield "Nothing found, but this is not conclusive:"
+    yield "No violation found, but the search was not conclusive:"
     yield from (f"  {reason[0].upper()}{reason[1:]}." for reason in reasons)
 
 
 def _what_it_needs(report: Report, name: str) -> str:
     """Return what has to happen for a property to be put to the test."""
     needs = report.needs.get(name)
-    return f"that needs {needs}" if needs else "the scenario does not exercise it"
+    return f"it needs {needs}" if needs else "the scenario does not exercise it"
 
 
 def _finding_lines(number: int, finding: Finding, screen: terminal_size | None) -> Iterator[str]:
     yield f"Violation {number}: {finding.property}"
     yield ""
     yield from tell(finding.records, needless=finding.explanation.needless)
-    yield from ending_lines(finding, () if screen is None else _drawn(finding, screen))
+    yield from ending_lines(finding, () if screen is None else _picture_lines(finding, screen))
 
 
-def _drawn(finding: Finding, screen: terminal_size) -> list[str]:
+def _picture_lines(finding: Finding, screen: terminal_size) -> list[str]:
     """Return the picture of a violation if it fits on a screen with a few lines around it, else nothing."""
     happenings: list[tuple[int, Happening]] = [*enumerate(finding.records, 1)]
     happenings.append((0, broken_note(finding.property)))
@@ -170,7 +170,7 @@ def ending_lines(finding: Finding, drawn: Sequence[str] = ()) -> Iterator[str]:
         yield from drawn
         yield ""
     if not finding.confirmed:
-        yield "  The replay did not do the same: something keeps state that Penstock does not see."
+        yield "  The replay did not reproduce it: the program keeps state that Penstock does not see."
     if finding.trace is not None:
         yield f"  Replay it with: penstock replay {finding.trace}"
         yield ""
@@ -242,9 +242,9 @@ def replay_verdict(result: Replay) -> str:
     if result.reproduced:
         return last_line(result.property, result.message)
     if result.property:
-        otherwise = "was not broken this time" if result.judged else "is not judged any more"
-        return f"All {len(result.records)} steps went alike, but {result.property} {otherwise}."
-    return f"All {len(result.records)} steps went alike."
+        otherwise = "was not violated this time" if result.judged else "is not judged any more"
+        return f"All {len(result.records)} steps matched, but {result.property} {otherwise}."
+    return f"All {len(result.records)} steps matched."
 
 
 def replay_as_json(result: Replay) -> str:

@@ -49,11 +49,11 @@ def report_command(
     What the controller knows takes the controller; --run runs it.
     """
     if run and no_states:
-        raise PenstockError("--run is for states, and --no-states leaves them out: give one of them.")
+        raise PenstockError("--run and --no-states exclude each other: give one of them.")
     consent = consent_to_look(path, run=run)
     if serve:
         if as_json or output is not None:
-            raise PenstockError("--serve writes no file: leave --json and -o out.")
+            raise PenstockError("--serve writes no file: leave out --json and -o.")
         return _serve(path, port, consent, browse=not no_open)
     from penstock._cli.output import Live
     from penstock._report.document import report_on

@@ -260,7 +260,7 @@ class RewindConsole:
         name, *rest = words.split() or ["next"]
         command = self._commands.get(name)
         if command is None:
-            raise PenstockError(f"{words[:60]!r} is no command: type help.")
+            raise PenstockError(f"{words[:60]!r} is not a command: type help.")
         try:
             inspect.signature(command).bind(*rest)
         except TypeError:
@@ -304,7 +304,7 @@ class RewindConsole:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
-        raise PenstockError(f"{text[:40]!r} is no number from 0 up.")
+        raise PenstockError(f"{text[:40]!r} is not a number from 0 up.")
     return int(text)
 
 

@@ -28,10 +28,14 @@ from penstock._worker.supervision import OutOfTime, Tell
 
 _live_options: Final = with_options(
     click.option(
-        "--tries", type=click.IntRange(1), default=1, show_default=True, help="With processes, how often."
+        "--tries",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help=("With processes, how many times."),
     ),
     click.option(
-        "--careful", is_flag=True, help="With processes, keep all distances in time, and all patience."
+        "--careful", is_flag=True, help="With processes, keep all recorded intervals and full time-outs."
     ),
     click.option(
         "--epsilon",
@@ -48,17 +52,19 @@ _live_options: Final = with_options(
         help="With processes, wait for data packets or log lines too.",
     ),
     click.option(
-        "--barriers", is_flag=True, help="Halt a process that logs something earlier than it did then."
+        "--barriers",
+        is_flag=True,
+        help=("Stop a process that logs something earlier than recorded, until it is due."),
     ),
-    click.option("--faketime", is_flag=True, help="Have the clocks of processes follow the recorded one."),
+    click.option("--faketime", is_flag=True, help="Set the clocks of processes to the recorded time."),
 )
 """The options of commands that replay real processes: what is waited for, and how long."""
 
 
 @click.command(name="fuzz")
 @scenario_options("fuzz")
-@click.option("--all", "to_end", is_flag=True, help="Go on after a violation that lasts.")
-@click.option("--interactive", is_flag=True, help="Take over from the console; Ctrl-C comes back to it.")
+@click.option("--all", "to_end", is_flag=True, help="Go on after a persistent violation.")
+@click.option("--interactive", is_flag=True, help="Give the inputs from a console; Ctrl-C returns to it.")
 @output_option("Where the run's folder is made.", RUNS)
 @json_option
 @ci_options
@@ -154,9 +160,13 @@ def replay(trace: Path, tries: int, trust: bool, as_json: bool, **live: Any) -> 
 @click.command()
 @trace_argument
 @output_option("Where it is written; by default with the trace.")
-@click.option("--shortest", is_flag=True, help="Search for a sequence that is proved to be the shortest.")
-@click.option("--invariant", "-i", help="Which violation of the trace; by default the first that lasts.")
-@click.option("--wide", is_flag=True, help="Take any violation of the same invariant for the same.")
+@click.option("--shortest", is_flag=True, help="Search exhaustively for the shortest sequence.")
+@click.option(
+    "--invariant",
+    "-i",
+    help=("Which violation of the trace, by its line; by default the first persistent one."),
+)
+@click.option("--wide", is_flag=True, help="Accept any violation of the same invariant as the same.")
 @click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="How many replays at once."
 )

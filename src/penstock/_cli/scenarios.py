@@ -114,5 +114,5 @@ def is_given(value: Any) -> bool:
 def _ping(text: str) -> tuple[str, dict[str, str]]:
     sender, comma, receiver = text.partition(",")
     if not comma or not sender or not receiver or sender == receiver:
-        raise PenstockError(f"--ping {text!r} names no two hosts: write it as h1,h2.")
+        raise PenstockError(f"invalid --ping {text!r}: write it as h1,h2.")
     return sender, {"kind": "ping", "to": receiver}

@@ -14,7 +14,7 @@ from rich.text import Text
 from penstock._base.text import on_one_line
 from penstock._explore.search import peak_rss_mb
 from penstock._fuzz.fuzzing import Fuzzing
-from penstock._fuzz.summary import counted, finding_line
+from penstock._fuzz.summary import count_text, finding_line
 
 _PER_SECOND: Final = 4
 _FINDINGS: Final = 6
@@ -64,7 +64,7 @@ def picture(fuzzing: Fuzzing) -> Group:
         "links", f"{len(possible.links_up())} up, {', '.join(possible.links_cut()[:5]) or 'none'} cut"
     )
     facts.add_row(
-        "in flight", f"{sum(1 for _ in stage.courier.loaded())} channels, {len(possible.held())} held"
+        "in flight", f"{sum(1 for _ in stage.courier.nonempty())} channels, {len(possible.held())} held"
     )
     facts.add_row("memory", f"{peak_rss_mb()} MB")
     kinds = Table.grid(padding=(0, 2))
@@ -76,7 +76,7 @@ def picture(fuzzing: Fuzzing) -> Group:
     broken += outcome.repeated_besides.total()
     told = [Text(on_one_line(finding_line(found))) for found in outcome.findings[-_FINDINGS:]]
     heading = Text(
-        f"{counted(broken, 'lasting violation')}; the latest news:" if told else "nothing found so far"
+        f"{count_text(broken, 'persistent violation')}; the latest:" if told else "no violation so far"
     )
     return Group(side, heading, *told, Text("Ctrl-C stops the run and keeps everything."))
 

@@ -39,7 +39,7 @@ def check(
     chosen.require_properties()
     with Live(quiet=as_json) as live:
         report = run(chosen, output=output, progress=live.show)
-    return _concluded(report, as_json, junit, sarif)
+    return _conclude(report, as_json, junit, sarif)
 
 
 @click.command()
@@ -66,10 +66,10 @@ def walk(
     chosen.require_properties()
     with Live(quiet=as_json) as live:
         report = run(chosen, seed, walks=walks, longest=longest, output=output, progress=live.show)
-    return _concluded(report, as_json, junit, sarif)
+    return _conclude(report, as_json, junit, sarif)
 
 
-def _concluded(report: Report, as_json: bool, junit: Path | None, sarif: Path | None) -> int:
+def _conclude(report: Report, as_json: bool, junit: Path | None, sarif: Path | None) -> int:
     """Print what a search came to, write what CI wants, and return the exit status."""
     from penstock._report.export.formats import held_by, write_ci_files
 
@@ -141,11 +141,11 @@ def _step(
     from penstock._cli.stepping import step_through
 
     if trust and not is_trace(scenario):
-        raise PenstockError(f"{scenario} is no trace, so there is nothing to trust: leave --trust out.")
+        raise PenstockError(f"{scenario} is not a trace, so there is nothing to trust: leave out --trust.")
     if not is_trace(scenario):
         run = Run(scenario_from(scenario, "step", **options))
     elif any(map(is_given, options.values())):
-        raise PenstockError(f"{scenario} is a trace and has its scenario with it: leave the options out.")
+        raise PenstockError(f"{scenario} is a trace and includes its scenario: leave out the options.")
     else:
         run = run_of_trace(scenario, consent_to_replay(scenario, trust=trust))
     if at is not None:

@@ -46,7 +46,7 @@ def step_by_lines(run: Run, ask: Callable[[], str] | None = None) -> int:
     say("Choose what happens next; 'help' tells more.")
     say_lines(run.remarks)
     while True:
-        say_lines(_choices(run) or ["      nothing can happen any more"])
+        say_lines(_choices(run) or ["      no transition is enabled"])
         try:
             words = (
                 ask() if ask is not None else click.prompt("step", default="1", show_default=False)

@@ -15,7 +15,7 @@ import click
 from penstock._base.terminal import say_lines
 from penstock._base.text import json_text
 from penstock._cli.options import ci_options, json_option, traces_option
-from penstock._cli.output import Live, conclude, ending_lines, listed, verdict_lines
+from penstock._cli.output import Live, conclude, ending_lines, titled_lines, verdict_lines
 from penstock._cli.scenarios import scenario_from, scenario_options
 from penstock._engine.conclusion import conclusion_of
 from penstock._engine.next_steps import advice
@@ -78,12 +78,12 @@ def proof_lines(proof: Proof) -> Iterator[str]:
     )
     for text, method in proof.methods.items():
         yield f"  {text}: {method}"
-    yield from listed("Reductions, and why each was allowed:", proof.reasons)
-    yield from listed("Taken for granted:", proof.assumptions)
+    yield from titled_lines("Reductions, and why each is sound here:", proof.reasons)
+    yield from titled_lines("Assumptions:", proof.assumptions)
     yield from proof.remarks
     if proof.verdict.result is Result.BOUNDED:
-        found = "Nothing found in the scenario's scope" if proof.beyond else "Nothing found"
-        yield from listed(f"{found}, but this is no proof:", tuple(proof.bounds))
+        found = "No violation found in the scenario's scope" if proof.beyond else "No violation found"
+        yield from titled_lines(f"{found}, but this is not a proof:", tuple(proof.bounds))
     else:
         yield from verdict_lines(proof.verdict, len(proof.findings))
     yield from advice(proof.next_steps)

@@ -87,7 +87,7 @@ def _declared(program: Controller) -> int:
     version = VERSIONS.get(program.openflow)
     if version is None:
         raise PenstockError(
-            f'openflow = {program.openflow!r} of {type(program).__name__} must be "1.0" or "1.3".'
+            f'invalid openflow = {program.openflow!r} of {type(program).__name__}: must be "1.0" or "1.3".'
         )
     return version
 

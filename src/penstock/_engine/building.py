@@ -237,7 +237,7 @@ class NetworkBuilder:
             text = made_from(NativeProgram, options, "controller").native
             program, surroundings = load_native(text, self._scenario.folder)
             if not isinstance(program, Controller):
-                raise PenstockError(f"{text} is no native controller: let it be a subclass of Controller.")
+                raise PenstockError(f"{text} is not a native controller: let it be a subclass of Controller.")
             return NativeController(
                 program,
                 names,

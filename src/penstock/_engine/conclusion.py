@@ -68,7 +68,7 @@ class Conclusion:
 
     def lines(self) -> list[str]:
         """Return all of it, a sentence or suggestion a line."""
-        steps = ["To go further:", *(f"  {step}" for step in self.next_steps)] if self.next_steps else []
+        steps = ["Next steps:", *(f"  {step}" for step in self.next_steps)] if self.next_steps else []
         return [self.told, *steps]
 
     def as_json(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def search_coverage(
 
 def _judged(watcher: Property, exercised: Mapping[str, int]) -> dict[str, Any]:
     times = exercised.get(watcher.name, 0)
-    judged = f"judged in {times:,} different situations" if times > 1 else "judged in one situation"
+    judged = f"judged in {times:,} distinct situations" if times > 1 else "judged in one situation"
     why = judged if times else never_exercised([watcher], exercised)[0]
     return {"name": watcher.name, "exercised": bool(times), "why": why}
 

@@ -94,7 +94,7 @@ class WatchedWorld:
     def rest(self, most: int = MOST_STEPS_TO_REST, watched: str = "") -> bool:
         """Let everything happen but what hosts would begin, then judge; tell whether it came to rest.
 
-        That ends after so many steps, and as soon as a property that is `watched` is broken.
+        That ends after so many steps, and as soon as a property that is `watched` is violated.
         """
         for _ in range(most):
             if watched in self.watch.broken:

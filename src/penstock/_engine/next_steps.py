@@ -131,7 +131,7 @@ def next_steps(ran: Ran, bounds: Sequence[str]) -> tuple[Suggestion, ...]:
 def advice(steps: Sequence[Suggestion]) -> Iterator[str]:
     """Yield suggestions as lines of text."""
     if steps:
-        yield "To go further, in this order:"
+        yield "Next steps, in this order:"
         yield from (f"  {number}. {step}" for number, step in enumerate(steps, 1))
 
 

@@ -62,7 +62,7 @@ def _failure(past: Past) -> Explanation | None:
     record = past.records[-1]
     for event in record.events:
         if event.kind in FAILURES:
-            did = f"raised {event.detail[1]}" if event.kind == "crashed" else "does not come to an end"
+            did = f"raised {event.detail[1]}" if event.kind == "crashed" else "does not return"
             return Explanation(code=_codes(Code(raised(record), did)))
     return None
 

@@ -297,7 +297,7 @@ def packets_between(model: ForwardingModel, source: str, target: str) -> Match:
     """Return the IPv4 packets that a host would send another."""
     for name in (source, target):
         if name not in model.hosts:
-            raise PenstockError(f"There is no host {name!r}: the hosts are {', '.join(model.hosts)}.")
+            raise PenstockError(f"unknown host {name!r}: the hosts are {', '.join(model.hosts)}.")
     a, b = model.hosts[source].address, model.hosts[target].address
     return Match.of(eth_src=a.mac, eth_dst=b.mac, vlan_vid=0, eth_type=ETH_IPV4, ipv4_src=a.ip, ipv4_dst=b.ip)
 
@@ -333,12 +333,13 @@ class Barrier:
         unknown = set(written) - {"from", "to", "match"}
         if unknown or not isinstance(written.get("from"), str) or not isinstance(written.get("to"), str):
             raise PenstockError(
-                f"{dict(written)!r} is no rule of isolation: write {{from = 'h1', to = 'h2', match = {{…}}}}."
+                f"{dict(written)!r} is not a rule of isolation: "
+                "write {from = 'h1', to = 'h2', match = {…}}."
             )
         match = written.get("match", {})
         if not isinstance(match, Mapping):
             raise PenstockError(
-                f"{match!r} is no match: write the fields as in match = {{eth_type = 0x0800}}."
+                f"{match!r} is not a match: write the fields as in match = {{eth_type = 0x0800}}."
             )
         return cls(written["from"], written["to"], Match.of(**match))
 

@@ -279,9 +279,7 @@ class ForwardingModel:
 
     def _known(self, switch: str) -> str:
         if switch not in self._chassis:
-            raise PenstockError(
-                f"There is no switch {switch!r}: the switches are {', '.join(self._chassis)}."
-            )
+            raise PenstockError(f"unknown switch {switch!r}: the switches are {', '.join(self._chassis)}.")
         return switch
 
     def _redo_end(self, end: Endpoint | None) -> None:
@@ -378,7 +376,7 @@ class ForwardingModel:
         forest = self._forest
         tree = forest.trees.get(host)
         if tree is None:
-            raise PenstockError(f"There is no host {host!r}: the hosts are {', '.join(self._hosts)}.")
+            raise PenstockError(f"unknown host {host!r}: the hosts are {', '.join(self._hosts)}.")
         ahead: list[Flow | Ending] = tree.onward[::-1]
         while ahead:
             one = ahead.pop()

@@ -62,33 +62,33 @@ from penstock.openflow.messages import V10, V13
 
 KINDS: Final[Mapping[str, str]] = {
     "link_failure": "a link is cut",
-    "link_recovery": "a cut link is mended",
-    "switch_failure": "a switch loses its power, and its tables",
-    "switch_recovery": "a switch has power again",
-    "controller_crash": "a controller ends without warning",
-    "controller_restart": "a controller begins anew",
+    "link_recovery": "a cut link recovers",
+    "switch_failure": "a switch loses power, and its tables",
+    "switch_recovery": "a switch is powered again",
+    "controller_crash": "a controller crashes",
+    "controller_restart": "a controller restarts",
     "disconnect": "a switch loses its session with a controller",
     "reconnect": "a lost session is opened again",
     "partition": "a controller loses all its sessions",
     "heal": "a partitioned controller has its sessions back",
     "packet": "a host sends a ping, an ARP request, a datagram or opens a connection",
-    "broadcast": "a host sends something to everybody",
-    "odd_packet": "a frame with odd headers appears",
-    "class_packet": "a packet of a class that the controller tells apart appears",
-    "packet_drop": "a frame on its way is lost",
-    "packet_duplicate": "a frame on its way is doubled",
-    "packet_reorder": "a frame on its way overtakes another",
-    "packet_delay": "a data channel stands still for a time",
-    "control_delay": "a control channel stands still for a time",
-    "control_block": "a control channel stands still",
-    "control_unblock": "a channel that stands still goes on",
+    "broadcast": "a host sends a broadcast",
+    "odd_packet": "a frame with unusual headers is injected",
+    "class_packet": "a packet of a class that the controller distinguishes is injected",
+    "packet_drop": "a frame in flight is lost",
+    "packet_duplicate": "a frame in flight is duplicated",
+    "packet_reorder": "a frame in flight overtakes another",
+    "packet_delay": "a data channel is delayed",
+    "control_delay": "a control channel is delayed",
+    "control_block": "a control channel is held",
+    "control_unblock": "a held channel is released",
     "migration": "a host is plugged into another switch",
     "table_limit": "a switch's flow tables are limited",
     "table_unlimit": "the limit is lifted",
     "entry_loss": "a flow entry vanishes",
     "flow_mod_loss": "flow-mods have no effect",
     "policy": "the user's function changes the policy",
-    "check": "the invariants are looked at",
+    "check": "the invariants are checked",
     "wait": "time passes",
 }
 """The kinds of inputs, each with what it means."""
@@ -134,10 +134,10 @@ PROFILES: Final[Mapping[str, Mapping[str, float]]] = {
 def rates_of(profile: str, changes: Mapping[str, float]) -> dict[str, float]:
     """Return the rates of a profile with changes; kinds that never happen are left out."""
     if profile not in PROFILES:
-        raise PenstockError(f"There is no profile {profile!r}: {hint(profile, PROFILES)}")
+        raise PenstockError(f"unknown profile {profile!r}: {hint(profile, PROFILES)}")
     for kind in changes:
         if kind not in KINDS:
-            raise PenstockError(f"The rate {kind!r} in [fuzz] is of no kind: {hint(kind, KINDS)}")
+            raise PenstockError(f"unknown kind of input {kind!r} in rates of [fuzz]: {hint(kind, KINDS)}")
     rates = {**PROFILES[profile], **changes}
     found = {kind: float(rates[kind]) for kind in KINDS if rates.get(kind)}
     if not found:
@@ -378,7 +378,7 @@ class FuzzNetworkBuilder(NetworkBuilder):
         for name in self._options.listen:
             if name not in _names(drawing):
                 raise PenstockError(
-                    f"There is no switch {name!r} that could listen: choose {', '.join(_names(drawing)[:8])}."
+                    f"unknown switch {name!r} in listen of [fuzz]: choose {', '.join(_names(drawing)[:8])}."
                 )
         return with_services(controllers, options)
 
@@ -396,12 +396,14 @@ class FuzzNetworkBuilder(NetworkBuilder):
         text = self._options.policy
         if text is None:
             if self._rates.get("policy") and "policy" in self._options.rates:
-                raise PenstockError('Policies cannot change by themselves: name policy = "file.py:function".')
+                raise PenstockError(
+                    'Changes of policy need a function: write policy = "file.py:function" in [fuzz].'
+                )
             return {}
         function = load_object(text, self._scenario.folder, "policy function")
         if not callable(function):
             raise PenstockError(
-                f"{text} is no function: policy in [fuzz] names one that takes a view and a number."
+                f"{text} is not a function: policy in [fuzz] names one that takes a view and a number."
             )
         return {text.rpartition(":")[2]: function}
 

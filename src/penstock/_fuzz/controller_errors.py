@@ -166,7 +166,7 @@ class LogReader:
         if _TRACEBACK in text:
             yield from self._begin(text)
         elif self._open and self._continues(text):
-            yield from self._ended(text)
+            yield from self._end_traceback(text)
         elif self._held is not None and text.startswith(_CHAINED):
             self._held = None
         elif self._held is not None and self._belongs(text):
@@ -176,7 +176,7 @@ class LogReader:
 
     def settle(self) -> Iterator[LoggedError]:
         """Yield what is held back, when nothing more is coming that could belong to it."""
-        yield from self._told()
+        yield from self._release_held()
         while self._open:
             yield from self._give_up()
 
@@ -184,7 +184,7 @@ class LogReader:
 
     def _begin(self, text: str) -> Iterator[LoggedError]:
         if self._held is not None and self._held.is_thrown:
-            yield from self._told()
+            yield from self._release_held()
         self._held = None
         alone = not self._open
         for other in self._open:
@@ -197,7 +197,7 @@ class LogReader:
     def _continues(self, text: str) -> bool:
         """Tell whether a line is part of an open traceback; note where in the code it is."""
         first = self._open[0]
-        line = _unprefixed(text, first.prefix)
+        line = _without_prefix(text, first.prefix)
         if not line or line[0] in " \t":
             if found := _FRAME.match(line):
                 file, number, function = found.groups()
@@ -209,24 +209,24 @@ class LogReader:
         first.strays += 1
         return first.strays > _STRAY
 
-    def _ended(self, text: str) -> Iterator[LoggedError]:
+    def _end_traceback(self, text: str) -> Iterator[LoggedError]:
         """End a traceback, if this line is the exception, or none is to be expected any more."""
         first = self._open[0]
         if first.strays > _STRAY:
             yield from self._give_up()
             return
-        line = _unprefixed(text, first.prefix)
+        line = _without_prefix(text, first.prefix)
         if line and line[0] not in " \t":
             self._open.popleft()
             name = line.partition(":")[0]
             place = first.place if first.alone else ""
-            yield from self._told()
+            yield from self._release_held()
             self._held = LoggedError(name, line, place, is_thrown=True)
 
     def _give_up(self) -> Iterator[LoggedError]:
         cut = self._open.popleft()
-        what = "an exception whose traceback does not end"
-        yield from self._counted(LoggedError(what, _TRACEBACK, cut.place, is_thrown=True))
+        what = "an exception with an incomplete traceback"
+        yield from self._if_counted(LoggedError(what, _TRACEBACK, cut.place, is_thrown=True))
 
     # Other lines.
 
@@ -247,7 +247,7 @@ class LogReader:
         is_thrown = _THROWN.match(text) is not None
         if is_thrown and self._held is not None and not self._held.is_thrown:
             self._held = None
-        yield from self._told()
+        yield from self._release_held()
         if is_thrown:
             name = text if text.startswith("Exception in thread ") else text.partition(":")[0]
             self._held = LoggedError(statement_of(name), text, is_thrown=True)
@@ -256,12 +256,12 @@ class LogReader:
         elif _has_error_level(text):
             self._held = LoggedError(statement_of(text), text, by_level=True)
 
-    def _told(self) -> Iterator[LoggedError]:
+    def _release_held(self) -> Iterator[LoggedError]:
         held, self._held = self._held, None
         if held is not None:
-            yield from self._counted(held)
+            yield from self._if_counted(held)
 
-    def _counted(self, error: LoggedError) -> Iterator[LoggedError]:
+    def _if_counted(self, error: LoggedError) -> Iterator[LoggedError]:
         if not any(_matches(error.text, pieces) for pieces in self._ignored):
             yield error
 
@@ -308,7 +308,7 @@ def _is_exception(line: str) -> bool:
     return last[:1].isupper() or last.lower().endswith(_LIKE_EXCEPTIONS)
 
 
-def _unprefixed(text: str, prefix: str) -> str:
+def _without_prefix(text: str, prefix: str) -> str:
     """Return a line of a traceback without what a logging formatter or an exception group put before it."""
     if prefix.strip():
         head = text[: len(prefix)]
@@ -448,7 +448,7 @@ class ControllerErrors:
         news, self._news = self._news, []
         return [Finding(self.name, tally.message, persistent=True) for tally in news]
 
-    def repeated(self) -> Iterator[Finding]:
+    def repetitions(self) -> Iterator[Finding]:
         """Yield the errors that came more than once, with how often, and when first; all is heard by now."""
         for controller in self._readers:
             self._settle(controller)

@@ -181,16 +181,16 @@ class Deliveries:
                 Why.NO_TABLE_MISS,
             )
         if ins and not outs and not self._changes:
-            yield f"the controller answered none of {_counted(ins, 'packet_in')}", Why.UNANSWERED
+            yield f"the controller answered none of {_count(ins, 'packet_in')}", Why.UNANSWERED
         if self._empty:
             buffers = "" if self._has_buffers else ", and the switches have no buffers"
             yield (
-                f"{self._empty:,} of {_counted(outs, 'packet-out')} had neither data nor a buffer{buffers}",
+                f"{self._empty:,} of {_count(outs, 'packet-out')} had neither data nor a buffer{buffers}",
                 Why.EMPTY_PACKET_OUTS,
             )
         if self._without_actions:
             yield (
-                f"{self._without_actions:,} of {_counted(outs, 'packet-out')} had no actions, "
+                f"{self._without_actions:,} of {_count(outs, 'packet-out')} had no actions, "
                 "which drops the packet",
                 Why.WITHOUT_ACTIONS,
             )
@@ -198,7 +198,7 @@ class Deliveries:
             what, times = self._refused.most_common(1)[0]
             all_of_them = self._refused.total()
             yield (
-                f"the switches refused {_counted(all_of_them, 'message')} of the controller's, "
+                f"the switches refused {_count(all_of_them, 'message')} of the controller's, "
                 f"{times:,} of them with {what}",
                 Why.REFUSED,
             )
@@ -210,13 +210,13 @@ class Deliveries:
     def _why_lost(self) -> Iterator[tuple[str, Why]]:
         if self._dropped:
             why, times = self._dropped.most_common(1)[0]
-            all_of_them = _counted(self._dropped.total(), "packet")
+            all_of_them = _count(self._dropped.total(), "packet")
             yield f"switches dropped {all_of_them}, {times:,} of them because {why}", Why.LOST
         else:
             yield "packets were sent, and none reached another host before the run was over", Why.LOST
 
 
-def _counted(number: int, word: str) -> str:
+def _count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 

@@ -47,7 +47,7 @@ class DeliveryScheduler:
 
     def __init__(self, world: World, order: str = "fifo", random: Random | None = None) -> None:
         if order not in ORDERS:
-            raise PenstockError(f"order = {order!r} is unknown: use {' or '.join(map(repr, ORDERS))}.")
+            raise PenstockError(f"invalid order {order!r}: use {' or '.join(map(repr, ORDERS))}.")
         self._world = world
         self._random = (random or Random(0)) if order == "random" else None
         self._signals: deque[Endpoint] = deque()
@@ -109,7 +109,7 @@ class DeliveryScheduler:
         """Whether nothing is left to deliver, apart from what is held."""
         return not self._signals and not self._waiting
 
-    def loaded(self) -> Iterator[Endpoint]:
+    def nonempty(self) -> Iterator[Endpoint]:
         """Yield the channels that hold messages, signals apart, each once."""
         turns = dict.fromkeys((*self._waiting, *self._parked))
         for turn in turns:
@@ -186,4 +186,4 @@ class DeliveryScheduler:
 
     def _check(self, channel: Endpoint) -> None:
         if channel not in self._world.network.outlets or channel.node == FABRIC:
-            raise PenstockError(f"{channel} is no channel of this network that could be held.")
+            raise PenstockError(f"{channel} is not a channel of this network.")

@@ -299,7 +299,7 @@ class Fuzzing:
     def _tell_repetitions(self) -> None:
         """Record how often errors came that were told once."""
         now = self.stage.now()
-        for finding in (finding for reader in self._readers for finding in reader.repeated()):
+        for finding in (finding for reader in self._readers for finding in reader.repetitions()):
             step = self.stage.recorder.finding(finding, now)
             self.outcome.add([Found(finding, step, now, self.outcome.inputs)])
 

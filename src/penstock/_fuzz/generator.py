@@ -61,7 +61,7 @@ class Possible:
         self._courier = courier
         self._limited: dict[str, int] = {}
 
-    def limited(self, switch: str, entries: int | None) -> None:
+    def note_limit(self, switch: str, entries: int | None) -> None:
         """Take note that a switch's tables are limited, or no longer so."""
         if entries is None:
             self._limited.pop(switch, None)
@@ -179,7 +179,7 @@ class Possible:
         data = self.setting.data_channels
         return [
             channel
-            for channel in self._courier.loaded()
+            for channel in self._courier.nonempty()
             if channel in data and can_suffer(self._world.queue(channel), fault)
         ]
 
@@ -187,7 +187,7 @@ class Possible:
         """Return the data channels that hold frames and do not stand still."""
         held = self._courier.held
         data = self.setting.data_channels
-        return [channel for channel in self._courier.loaded() if channel in data and channel not in held]
+        return [channel for channel in self._courier.nonempty() if channel in data and channel not in held]
 
     def control_free(self) -> list[Endpoint]:
         """Return the control channels of open sessions that do not stand still."""
@@ -348,13 +348,13 @@ class Generator:
         if len(self._stations) < 2:
             return None
         sender, to = self._random.sample(self._stations, 2)
-        return self._ordered(sender.name, to.name)
+        return self._random_send(sender.name, to.name)
 
     def _broadcast(self, _: Possible) -> Input | None:
         sender = self._any(self._stations)
-        return None if sender is None else self._ordered(sender.name, EVERYBODY)
+        return None if sender is None else self._random_send(sender.name, EVERYBODY)
 
-    def _ordered(self, sender: str, to: str) -> Input:
+    def _random_send(self, sender: str, to: str) -> Input:
         protocol = self._random.choice(_PROTOCOLS)
         return SendPacket(sender, to, protocol, self._random.choice(_NUMBERS))
 

@@ -233,7 +233,7 @@ class Harness(ABC):
                 self.world.take(f"{FABRIC} move {host} to {place}")
             case LimitTables(switch, entries):
                 self._signal(switch, TableLimit(entries))
-                self._possible.limited(switch, entries)
+                self._possible.note_limit(switch, entries)
             case ForgetEntry(switch, number):
                 self._signal(switch, EntryForgotten(number))
             case IgnoreFlowMods(switch, count):
@@ -243,7 +243,7 @@ class Harness(ABC):
             case Check():
                 pass
             case _:
-                raise PenstockError(f"{str(what)!r} is nothing that can be done on this stage.")
+                raise PenstockError(f"{str(what)!r} cannot be performed here.")
 
     async def _fault(self, verb: str, target: str) -> None:
         match verb:
@@ -268,7 +268,7 @@ class Harness(ABC):
         if known is None:
             if what.host in self.setting.addresses and what.host not in self.setting.talkers:
                 raise PenstockError(
-                    f"{what.host} sends what its kind says: only hosts without a kind can be told."
+                    f"{what.host} sends what its kind says: only hosts without a kind take send inputs."
                 )
             known = self._orders[what] = order_of(what, self.setting.addresses)
         return known
@@ -279,16 +279,14 @@ class Harness(ABC):
 
     def _signal(self, switch: str, signal: Message) -> None:
         if switch not in self.setting.switches:
-            raise PenstockError(
-                f"There is no switch {switch!r}: choose {', '.join(self.setting.switches[:8])}."
-            )
+            raise PenstockError(f"unknown switch {switch!r}: choose {', '.join(self.setting.switches[:8])}.")
         self.inject(Endpoint(FABRIC, switch), signal)
 
     async def _change_policy(self, what: ChangePolicy) -> None:
         function = self.setting.policies.get(what.name)
         if function is None:
             known = ", ".join(self.setting.policies) or "none: name it with policy in [fuzz]"
-            raise PenstockError(f"There is no policy function {what.name!r} here, but {known}.")
+            raise PenstockError(f"unknown policy function {what.name!r} here, but {known}.")
         try:
             answer = function(self._view, what.number)
             if inspect.isawaitable(answer):
@@ -384,7 +382,7 @@ class VirtualHarness(Harness):
     ) -> None:
         if setting.commands:
             names = ", ".join(setting.commands)
-            raise PenstockError(f"Processes need real time, and {names} is one: use the live stage.")
+            raise PenstockError(f"{names} is a process, which needs real time: use the live harness.")
         super().__init__(setting, recorder, order=order, seed=seed)
         self._random = Random(f"deliveries {seed}")
         self._rate = 1 / setting.options.deliveries if setting.options.deliveries else None
@@ -408,8 +406,8 @@ class VirtualHarness(Harness):
         self.offer_all()
         if self.run(MOST_STEPS_TO_OPEN) == MOST_STEPS_TO_OPEN:
             raise PenstockError(
-                f"The network has not come to rest after {MOST_STEPS_TO_OPEN:,} steps of joining: "
-                "the controller does not stop talking."
+                f"The network has not come to rest after {MOST_STEPS_TO_OPEN:,} steps of joining: the "
+                "controller does not stop sending."
             )
 
     async def perform(self, what: Input) -> None:

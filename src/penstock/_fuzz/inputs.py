@@ -213,14 +213,14 @@ def endpoint_of(text: str) -> Endpoint:
     """Return the endpoint that `s1:2` or `s1:c0` names."""
     found = _PLACE.match(text)
     if found is None:
-        raise PenstockError(f"{text!r} names no port: write a component and its port, as in s1:2 or s1:c0.")
+        raise PenstockError(f"{text!r} is not a port: write a component and its port, as in s1:2 or s1:c0.")
     node, port = found.groups()
     return Endpoint(node, int(port) if _NUMBER.match(port) else port)
 
 
 def _number(text: str) -> int:
     if not _NUMBER.match(text):
-        raise PenstockError(f"{text!r} is no number from 0 up.")
+        raise PenstockError(f"{text!r} is not an integer of at least 0.")
     return int(text)
 
 
@@ -228,7 +228,7 @@ def _frame(channel: str, data: str, tag: str = "") -> InjectFrame:
     try:
         octets = bytes.fromhex(data)
     except ValueError:
-        raise PenstockError(f"{data[:40]!r} are no bytes in hex: give pairs of hex digits.") from None
+        raise PenstockError(f"{data[:40]!r} is not hex: give pairs of hex digits.") from None
     if not 0 < len(octets) <= LONGEST_FRAME:
         raise PenstockError(f"A frame has 1 to {LONGEST_FRAME} bytes, not {len(octets)}.")
     return InjectFrame(endpoint_of(channel), octets, tag)
@@ -236,7 +236,7 @@ def _frame(channel: str, data: str, tag: str = "") -> InjectFrame:
 
 def _packet(host: str, _to: str, other: str, protocol: str = "ping", number: str = "1") -> SendPacket:
     if protocol not in PROTOCOLS:
-        raise PenstockError(f"{protocol!r} is nothing that a host sends: use {', '.join(PROTOCOLS)}.")
+        raise PenstockError(f"unknown protocol {protocol!r}: use {', '.join(PROTOCOLS)}.")
     return SendPacket(host, other, protocol, _number(number))
 
 
@@ -272,9 +272,9 @@ def input_of(text: str) -> Input:
     verb, *words = text.split()[:8] or [""]
     if verb not in _READERS:
         otherwise = f"begin with one of {', '.join(VERBS)}."
-        raise PenstockError(f"{text[:80]!r} is no input: {hint(verb, VERBS, otherwise)}")
+        raise PenstockError(f"{text[:80]!r} is not an input: {hint(verb, VERBS, otherwise)}")
     example, read = _READERS[verb]
     try:
         return read(*words)
     except TypeError:
-        raise PenstockError(f"{text[:80]!r} is no input: write it as in {example!r}.") from None
+        raise PenstockError(f"{text[:80]!r} is not an input: write it as in {example!r}.") from None

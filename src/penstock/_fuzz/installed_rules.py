@@ -137,7 +137,7 @@ class TablesAsOrdered:
         self._suspects.clear()
         return {
             f"{name} table {number} {entry.priority} {entry.match}": (
-                f"{name} was ordered to have the rule {entry} in table {number}, and has not."
+                f"{name} was sent the rule {entry} for table {number}, and does not have it."
             )
             for name, missing in self._missing.items()
             for number, entry in missing

@@ -288,7 +288,7 @@ class ControllerLiveness:
         """Return what was heard, or not heard, of controllers since the last time."""
         found = [Finding(self.name, text, persistent=True) for text in self._stage.news_of_deaths()]
         found += [
-            Finding(self.name, f"There was no answer in time after: {text}.", persistent=True)
+            Finding(self.name, f"No response in time after: {text}.", persistent=True)
             for text in self._stage.news_of_silence()
         ]
         return found
@@ -348,14 +348,14 @@ class Making:
                 otherwise = f"use {', '.join(known)}, a property, or "
                 otherwise += '{name = "file.py:function", over = "forwarding"}.'
                 raise PenstockError(
-                    f"There is no invariant {name!r}: {hint(name, (*known, *PROPERTIES), otherwise)}"
+                    f"unknown invariant {name!r}: {hint(name, (*known, *PROPERTIES), otherwise)}"
                 )
 
     def _users_own(self, name: str) -> Judged:
         """Return what a function of the user's judges; whatever it raises is said in a sentence."""
         function = load_object(name, self._setting.scenario.folder, "invariant")
         if not callable(function):
-            raise PenstockError(f"{name} is no function: an invariant is one that takes a model.")
+            raise PenstockError(f"{name} is not a function: an invariant is one that takes a model.")
 
         def judge(model: ForwardingModel) -> list[str | Fact]:
             try:

@@ -3,7 +3,7 @@
 An *invariant* is handed every record and asked now and then what it found since.  Whoever computes over
 forwarding state builds on this too.  Here are two that need no such state: what goes wrong inside a
 controller (each handler that raises or hangs, once for each way to do so), and the properties that
-searches know, which follow the run as they follow a path of a search.  A property that is broken is
+searches know, which follow the run as they follow a path of a search.  A property that is violated is
 watched no further; those that judge a network at rest do so when a check finds it at rest.
 """
 

@@ -65,7 +65,7 @@ class Listening:
     def __init__(self, world: World, proceed: Callable[[], object]) -> None:
         if not all(name in world.network.places for name in SERVICES):
             raise PenstockError(
-                f"Nobody can call on these switches: build the network with {', '.join(SERVICES)} in it."
+                f"These switches do not listen: build the network with {', '.join(SERVICES)} in it."
             )
         self._world, self._proceed = world, proceed
         self._servers: list[asyncio.Server] = []
@@ -130,7 +130,7 @@ class Listening:
         place = self._world.network.places.get(name)
         component = None if place is None else self._world.network.components[place]
         if not isinstance(component, Switch):
-            raise PenstockError(f"There is no switch {name!r} that could listen.")
+            raise PenstockError(f"unknown switch {name!r}.")
         return component
 
     # Callers come and go.

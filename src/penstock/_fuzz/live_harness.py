@@ -246,14 +246,14 @@ class LiveHarness(Harness):
         """Have whatever can be delivered delivered soon."""
         if self._pumping is None and not self._closing and self._failure is None:
             pause = 0.0 if self._allowance >= 1 else _BREATH_S
-            self._pumping = asyncio.get_running_loop().call_later(pause, self._guarded, self._pump)
+            self._pumping = asyncio.get_running_loop().call_later(pause, self._run_callback, self._pump)
 
     def _pump(self) -> None:
         self._pumping = None
         self._catch_up()
         self.courier.wake(self.now())
         self._run_some()
-        self._heed()
+        self._resume_reading()
         if not self.courier.is_idle:
             self._wake()
 
@@ -269,10 +269,10 @@ class LiveHarness(Harness):
         while True:
             await asyncio.sleep(_TICK_S)
             if self._pumping is None:
-                self._guarded(self._pump)
+                self._run_callback(self._pump)
             self._outside.answers.expire()
             self._outside.read_log_files()
-            self._guarded(self.recorder.flush)
+            self._run_callback(self.recorder.flush)
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
@@ -485,7 +485,7 @@ class LiveHarness(Harness):
         waiting = max(len(self.world.queue(there)), len(self.world.queue(back)))
         return max(waiting, len(self._early.get(line.name, ())))
 
-    def _heed(self) -> None:
+    def _resume_reading(self) -> None:
         """Listen again in the sessions in which hardly anything waits any more."""
         for name in sorted(self._unheeded):
             line = self._lines[name]
@@ -505,7 +505,7 @@ class LiveHarness(Harness):
 
     # What happens outside.
 
-    def _guarded(self, change: Callable[[], None]) -> None:
+    def _run_callback(self, change: Callable[[], None]) -> None:
         """Do what a callback has to do; nobody awaits it, so a failure is kept for who drives the stage."""
         if self._closing or self._failure is not None:
             return
@@ -517,11 +517,11 @@ class LiveHarness(Harness):
     def came_up(self, line: ReconnectingSession) -> None:
         """Mend the wire of a line that is connected, unless an input is about to."""
         if line.name not in self._expected:
-            self._guarded(lambda: self._mend(line))
+            self._run_callback(lambda: self._mend(line))
 
     def heard(self, line: ReconnectingSession, message: OpenFlowMessage) -> None:
         """Let a switch hear what a controller said."""
-        self._guarded(lambda: self._take_in(line, message))
+        self._run_callback(lambda: self._take_in(line, message))
 
     def _take_in(self, line: ReconnectingSession, message: OpenFlowMessage) -> None:
         self._changes += 1
@@ -537,12 +537,12 @@ class LiveHarness(Harness):
 
     def went_down(self, line: ReconnectingSession) -> None:
         """Cut the wire of a line that is no longer connected."""
-        self._guarded(lambda: self._cut(line))
+        self._run_callback(lambda: self._cut(line))
         self.logged(line.controller, f"{line.name}: the controller {line.reason}")
 
     def printed(self, controller: str, text: str) -> None:
         """Write down what a controller printed, and tell it to whoever reads logs."""
-        self._guarded(partial(self._take_down, controller, text))
+        self._run_callback(partial(self._take_down, controller, text))
 
     def _take_down(self, controller: str, text: str) -> None:
         now = self.now()
@@ -558,11 +558,11 @@ class LiveHarness(Harness):
 
     def logged(self, controller: str, text: str) -> None:
         """Write down what there is to say of a controller."""
-        self._guarded(lambda: self.recorder.log(controller, text, self.now()))
+        self._run_callback(lambda: self.recorder.log(controller, text, self.now()))
 
     def ended(self, controller: str) -> None:
         """Take note that a controller's process is gone; if it was our doing, `crash` says the rest."""
-        self._guarded(lambda: self._mourn(controller))
+        self._run_callback(lambda: self._mourn(controller))
 
     def _mourn(self, controller: str) -> None:
         process = self._processes[controller]

@@ -81,11 +81,11 @@ def passing_lines(outcome: Outcome) -> Iterator[str]:
     if not found:
         return
     number = number_passed(outcome, found)
-    yield f"{number:,} violation{'' if number == 1 else 's'} passed without lasting:"
+    yield f"{number:,} transient violation{'' if number == 1 else 's'}:"
     longest = sorted(found, key=lambda each: -each.lasted)[:_MOST_TOLD]
     yield from (f"  {each}" for each in longest)
     if more := number - sum(each.number for each in longest):
-        yield f"  and {more:,} more, none of which took longer."
+        yield f"  and {more:,} more, none of which lasted longer."
 
 
 _LARGEST_IN_TIME: Final = 3_000_000
@@ -198,7 +198,7 @@ def summary_lines(report: Report) -> Iterator[str]:
         yield finding_line(first)
         yield from (f"     {text}" for text in _cause(report, first))
         if again := len(more) + outcome.repeated_besides[kind]:
-            yield f"     The same was found {counted(again, 'time')} more."
+            yield f"     The same was found {count_text(again, 'time')} more."
         if (repeated := _repetition(first, report)) is not None:
             yield f"     {repetition_line(repeated)}"
     kinds = ", ".join(f"{times} {verb}" for verb, times in outcome.by_verb.most_common()) or "none"
@@ -208,7 +208,7 @@ def summary_lines(report: Report) -> Iterator[str]:
         f"{outcome.seconds:.1f} s ({rate:,.0f} inputs/s); stopped by {outcome.stopped_by or 'an error'}."
     )
     if outcome.unanswered:
-        yield f"{counted(outcome.unanswered, 'input')} not answered in time."
+        yield f"{count_text(outcome.unanswered, 'input')} not answered in time."
     yield from passing_lines(outcome)
     yield from outcome.remarks
     if outcome.unwritten:
@@ -216,12 +216,12 @@ def summary_lines(report: Report) -> Iterator[str]:
     else:
         yield f"All of it is in {report.folder}: the trace, the scenario, the summary, the logs."
     if alike:
-        yield f"{counted(len(alike), 'lasting violation')} found."
+        yield f"{count_text(len(alike), 'persistent violation')} found."
     elif outcome.reasons:
-        yield "No lasting violation was found, but hardly anything was judged:"
+        yield "No persistent violation was found, but hardly anything was judged:"
         yield from (f"  {reason[0].upper()}{reason[1:]}." for reason in outcome.reasons)
     else:
-        yield "No lasting violation was found, which proves nothing: another seed may find one."
+        yield "No persistent violation was found, which proves nothing: another seed may find one."
     yield from advice(next_steps_of(report))
 
 
@@ -236,7 +236,7 @@ def _cause(report: Report, found: Found) -> tuple[str, ...]:
     return next((finding_cause_lines(trace, line) for line in lines), ())
 
 
-def counted(number: int, word: str) -> str:
+def count_text(number: int, word: str) -> str:
     """Return a number of things in words."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
@@ -246,7 +246,7 @@ def repetition_line(found: Found) -> str:
     first = found.finding.since or 0
     last = found.finding.last or first
     moments = f"first at {first / 1000:g} s, last at {last / 1000:g} s"
-    return f"It came {counted(found.finding.times, 'time')}, {moments}."
+    return f"It came {count_text(found.finding.times, 'time')}, {moments}."
 
 
 def finding_line(found: Found) -> str:
@@ -256,5 +256,5 @@ def finding_line(found: Found) -> str:
         return f"  ✗  {finding.invariant}, {repetition_line(found)} {finding.message}"
     if finding.verdict != VIOLATED:
         return f"  ✓  {finding.invariant} holds again {moment}; it was: {finding.message}"
-    for_now = "" if finding.persistent else " for the moment"
-    return f"  ✗  {finding.invariant} is broken{for_now} {moment}: {finding.message}"
+    for_now = "" if finding.persistent else " (not yet persistent)"
+    return f"  ✗  {finding.invariant} is violated{for_now} {moment}: {finding.message}"

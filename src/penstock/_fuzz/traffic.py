@@ -150,9 +150,9 @@ class FuzzHost(Host):
 
     def receive(self, state: HostState, port: Port, message: Any) -> Step:
         """Take an order, a frame or a signal."""
-        return self._steps.take(state, port, message, lambda: self._received(state, port, message))
+        return self._steps.take(state, port, message, lambda: self._receive(state, port, message))
 
-    def _received(self, state: HostState, port: Port, message: Any) -> Step:
+    def _receive(self, state: HostState, port: Port, message: Any) -> Step:
         if not isinstance(message, Order):
             return super().receive(state, port, message)
         packet = message.packet
@@ -204,7 +204,7 @@ def order_of(what: SendPacket, stations: Mapping[str, Station]) -> Order:
     known = list(stations)[:8]
     otherwise = f"choose {', '.join(known)}."
     if what.host not in stations:
-        raise PenstockError(f"There is no host {what.host!r}: {hint(what.host, known, otherwise)}")
+        raise PenstockError(f"unknown host {what.host!r}: {hint(what.host, known, otherwise)}")
     sender = stations[what.host]
     if what.to == EVERYBODY:
         to_mac, to_ip = BROADCAST_MAC, _ALL_HOSTS
@@ -213,7 +213,7 @@ def order_of(what: SendPacket, stations: Mapping[str, Station]) -> Order:
     elif is_ipv4(what.to):
         to_mac, to_ip = ASK, ipv4(what.to)
     else:
-        raise PenstockError(f"There is no host {what.to!r}: {hint(what.to, known, otherwise)}")
+        raise PenstockError(f"unknown host {what.to!r}: {hint(what.to, known, otherwise)}")
     return Order(_PACKETS[what.protocol](sender, to_mac, to_ip, what.number))
 
 
@@ -312,7 +312,7 @@ _ODD: Final[dict[str, Callable[[Random, Station, Station], bytes]]] = {
     "an unknown protocol": lambda r, a, b: _with_ip(
         a, b, protocol=200 + r.randrange(50), payload=b"?"
     ).to_bytes(),
-    "a strange TCP segment": lambda r, a, b: _with_ip(
+    "an unusual TCP segment": lambda r, a, b: _with_ip(
         a, b, protocol=IP_TCP, payload=TCP(0, 0, 0, 0, TcpFlags(r.randrange(64)))
     ).to_bytes(),
     "port 0": lambda _, a, b: _with_ip(a, b, protocol=IP_UDP, payload=UDP(0, 0, b"")).to_bytes(),

@@ -45,7 +45,7 @@ from penstock._minimize.delta import (
     ddmin,
     hosts_of,
     one_by_one,
-    simplified,
+    simplify_candidate,
     singles,
     units_of,
 )
@@ -110,7 +110,7 @@ class NotReproducedError(PenstockError):
     def __init__(self, attempt: Attempt) -> None:
         where = f" The first difference is at {attempt.divergence}." if attempt.divergence else ""
         often = f" in {attempt.tries} tries" if attempt.tries > 1 else ""
-        super().__init__(f"The replay of all inputs does not lead to the violation again{often}.{where}")
+        super().__init__(f"Replaying all inputs does not reproduce the violation{often}.{where}")
         self.attempt = attempt
 
     def __reduce__(self) -> tuple[type[NotReproducedError], tuple[Attempt]]:
@@ -156,15 +156,15 @@ def minimise(
     `terms` is what else the answers depend on: those that were kept under others are not used.
     """
     if script.violation is None:
-        raise PenstockError("The trace tells no violation that lasts, so there is nothing to minimise.")
+        raise PenstockError("The trace has no persistent violation: there is nothing to minimise.")
     kept = Progress(conditions(script, tries, terms), folder, progress, announce)
     try:
-        return _minimised(script, reproducer, kept, tries, confidence, simplify=simplify)
+        return _minimise(script, reproducer, kept, tries, confidence, simplify=simplify)
     except UnkeptError as error:
         raise PenstockError(str(error)) from None
 
 
-def _minimised(
+def _minimise(
     script: Recording,
     reproducer: Reproducer,
     kept: Progress,
@@ -186,12 +186,12 @@ def _minimised(
     found = _fewest(_calmest(script, trials) if simplify else Candidate(script, script.inputs), trials)
     for _ in range(_ROUNDS if simplify else 0):
         before = found.inputs
-        found = simplified(found, trials, hosts_of(script))
+        found = simplify_candidate(found, trials, hosts_of(script))
         kept.phase = "single inputs"
         found = _one_by_one(found, trials)
         if found.inputs == before:
             break
-    found = _tidied(found, trials)
+    found = _tidy(found, trials)
     last = trials.attempt(found.script, found.inputs)
     return Minimal(
         found.script,
@@ -242,7 +242,7 @@ def _fewest(all_of_them: Candidate, trials: CachedOracle) -> Candidate:
     return Candidate(script, cues_of(one_by_one(singles(units), leads_there)))
 
 
-def _tidied(found: Candidate, trials: CachedOracle) -> Candidate:
+def _tidy(found: Candidate, trials: CachedOracle) -> Candidate:
     """Return a candidate whose script has its inputs and no others, if it then still does."""
     tidy = Candidate(found.script.only(found.inputs), found.inputs)
     return tidy if trials.passes(tidy) else found
@@ -272,7 +272,7 @@ def is_confirmed(minimal: Minimal, reproducer: Reproducer) -> bool:
     return patient.run(minimal.inputs, tries=confirming_tries(minimal)).reproduced
 
 
-def confirmed(
+def find_confirmed_minimum(
     origin: Origin,
     search: Callable[[Origin], Minimal],
     folder: Path,
@@ -285,10 +285,10 @@ def confirmed(
     careful = replace(origin, waiting=replace(origin.waiting, careful=True), again=True)
     if not _is_begun(careful, folder):
         minimal = search(origin)
-        announce("confirming that what is left shows it")
+        announce("confirming the minimal sequence")
         if is_confirmed(minimal, origin.reproducer(minimal.script)):
             return minimal, origin
-        announce("once more from the beginning, with more patience")
+        announce("again from the start, with longer time-outs")
     return search(careful), careful
 
 
@@ -307,7 +307,7 @@ MOST_REPLAYS: Final = 20_000
 def refuse_inexact(reproducer: Reproducer) -> None:
     """Raise an error where replays are not exact, since they prove nothing."""
     if not reproducer.is_exact:
-        raise PenstockError("With real processes nothing can be proved: leave --shortest out.")
+        raise PenstockError("Replays of real processes prove nothing: leave out --shortest.")
 
 
 def shortest(
@@ -318,12 +318,12 @@ def shortest(
     books = progress if progress is not None else Progress(reproducer.script.digest())
     books.phase = "shorter sequences"
     try:
-        return _proved(minimal, reproducer, books, most)
+        return _prove_shortest(minimal, reproducer, books, most)
     except UnkeptError as error:
         raise PenstockError(str(error)) from None
 
 
-def _proved(minimal: Minimal, reproducer: Reproducer, books: Progress, most: int) -> Minimal:
+def _prove_shortest(minimal: Minimal, reproducer: Reproducer, books: Progress, most: int) -> Minimal:
     script = reproducer.script
     trials = CachedOracle(reproducer, books)
     tried = 0

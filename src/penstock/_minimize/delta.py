@@ -244,7 +244,7 @@ _SIZES: Final = {"single": 1, "linear": 1, "ring": 3, "mesh": 2, "tree": 1}
 Change = tuple[int, Input]
 
 
-def simplified(found: Candidate, trials: CachedOracle, hosts: list[str]) -> Candidate:
+def simplify_candidate(found: Candidate, trials: CachedOracle, hosts: list[str]) -> Candidate:
     """Return a candidate as simple as it can be made; `hosts` are those that may stand for others."""
     trials.progress.phase = "internal events"
     if trials.is_exact:
@@ -304,7 +304,7 @@ def _with_events(own: Candidate, events: tuple[tuple[int, Event], ...], begin: i
 # Single inputs.
 
 
-def _changed(found: Candidate, index: int, what: Input) -> Candidate:
+def _with_input(found: Candidate, index: int, what: Input) -> Candidate:
     cue = replace(found.inputs[index], what=what)
     if isinstance(what, Wait):
         cue = replace(cue, lasts=what.milliseconds)
@@ -319,19 +319,19 @@ def _times(found: Candidate, trials: CachedOracle) -> Candidate:
                 low, high = 0, milliseconds
                 while high - low > 1:
                     middle = (low + high) // 2
-                    if trials.passes(_changed(found, index, replace(cue.what, milliseconds=middle))):
+                    if trials.passes(_with_input(found, index, replace(cue.what, milliseconds=middle))):
                         high = middle
                     else:
                         low = middle
                 if high < milliseconds:
-                    found = _changed(found, index, replace(cue.what, milliseconds=high))
+                    found = _with_input(found, index, replace(cue.what, milliseconds=high))
     return found
 
 
 def _contents(found: Candidate, trials: CachedOracle, hosts: list[str]) -> Candidate:
     for index, cue in enumerate(found.inputs):
         for simpler in _simpler(cue, hosts):
-            candidate = _changed(found, index, simpler)
+            candidate = _with_input(found, index, simpler)
             if trials.passes(candidate):
                 found = candidate
                 break

@@ -211,7 +211,7 @@ class _Dream:
         """Return the answer, if it is known or assumed."""
         known = self._speculation.answers.get(asked.question)
         if known is not None:
-            return known.told()
+            return known.unwrap()
         if self._speculation.crew.has_news():
             raise _Woken
         if asked.question not in self._assumed:
@@ -294,7 +294,7 @@ class _Speculation:
                     continue
                 self._know(question, answer)
                 self._path = max(self._path, begun + 1)
-        return self.answers[asked.question].told()
+        return self.answers[asked.question].unwrap()
 
     def end(self) -> None:
         """Call off what nobody asks for any more, and wait until the crew is free for others."""
@@ -433,7 +433,7 @@ class _Odds:
         last = max((each for each in smallest if not each[1].startswith(_IDLE)), default=None)
         chance = _WITHOUT_LAST if last in left_out else 1.0
         rest = smallest - {last} if last is not None else smallest
-        for needed in sorted(self._needed(question.script, smallest), key=len):
+        for needed in sorted(self._necessary_parts(question.script, smallest), key=len):
             if needed <= rest:
                 share = len(left_out & needed) / len(needed)
                 # A failure that is needed mostly needs its recovery, too.
@@ -443,6 +443,8 @@ class _Odds:
             chance *= 1 - len(left_out & rest) / (len(rest) + 1)
         return min(max(chance, _UNLIKELY), 1 - _UNLIKELY)
 
-    def _needed(self, script: str, inputs: frozenset[tuple[int, str]]) -> set[frozenset[tuple[int, str]]]:
+    def _necessary_parts(
+        self, script: str, inputs: frozenset[tuple[int, str]]
+    ) -> set[frozenset[tuple[int, str]]]:
         """Return the parts of some inputs that were left out in vain."""
         return {inputs - each.inputs for each in self._failed if each.script == script}

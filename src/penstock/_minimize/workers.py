@@ -73,7 +73,7 @@ class Answer:
     """What it taught, besides."""
     called_off: bool = False
 
-    def told(self) -> Attempt:
+    def unwrap(self) -> Attempt:
         """Return the attempt, or raise the error."""
         if self.attempt is None:
             raise PenstockError(self.error)
@@ -120,7 +120,7 @@ def _reproducer(task: Task) -> Reproducer:
 def _first(origin: Origin, digest: str) -> Reproducer:
     script = origin.script()
     if script.digest() != digest:
-        raise PenstockError(f"A worker reads another script from {origin.trace}: leave the trace as it is.")
+        raise PenstockError(f"{origin.trace} has changed since it was read: leave the trace as it is.")
     return origin.reproducer(script)
 
 
@@ -221,8 +221,8 @@ def refuse_fixed_ports(script: Recording) -> None:
     for name, command in build_setting(script.scenario).commands.items():
         if not any("{port}" in word for word in command.cmd):
             raise PenstockError(
-                f"Replays side by side need a port each, and {name} is not told its port: "
-                f"write {{port}} into its cmd, or minimise without workers."
+                f"Parallel replays need a port each: "
+                f"write {{port}} into the cmd of {name}, or minimise without workers."
             )
 
 
@@ -314,7 +314,7 @@ class Crew(Generic[T, A]):
         except (EOFError, OSError):
             worker.deaths += 1
         status = worker.process.wait()
-        answer = self._lost(status) if worker.deaths >= MOST_DEATHS else None
+        answer = self._give_up(status) if worker.deaths >= MOST_DEATHS else None
         self._replace(worker)
         if answer is None:
             self._send(worker)
@@ -328,7 +328,7 @@ class Crew(Generic[T, A]):
         """Read an answer from a worker's line."""
         raise NotImplementedError
 
-    def _lost(self, status: int) -> A:
+    def _give_up(self, status: int) -> A:
         """Return what a task comes to that several workers have died of, the last with a status."""
         raise NotImplementedError
 
@@ -350,7 +350,7 @@ class LocalCrew(Crew[Task, Answer]):
         assert isinstance(answer, Answer), "a worker sends nothing else"
         return answer
 
-    def _lost(self, status: int) -> Answer:
+    def _give_up(self, status: int) -> Answer:
         raise PenstockError(
             f"{MOST_DEATHS} workers in a row have died of the same replay "
             f"(the last with status {status}): minimise without workers."
@@ -382,7 +382,7 @@ def _knock(address: str) -> None:
         return  # another kind of connection, of which only Dask knows
     host, _, port = place.rpartition(":")
     if not host or not port.isdecimal() or int(port) > HIGHEST_PORT:
-        raise PenstockError(f"{address} is no scheduler's address: write it as tcp://127.0.0.1:8786.")
+        raise PenstockError(f"invalid scheduler address {address}: write it as tcp://127.0.0.1:8786.")
     try:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECTING_S).close()
     except OSError as error:
@@ -433,7 +433,7 @@ class DaskCrew:
         for future in [future for future in self._futures if future.done()]:
             number = self._futures.pop(future)
             if future.status != "finished":
-                raise PenstockError(f"The cluster could not do a replay: {future.exception()!r}.")
+                raise PenstockError(f"A replay failed on the cluster: {future.exception()!r}.")
             yield number, future.result()
 
     def call_off(self, number: int) -> None:

@@ -61,7 +61,7 @@ class Bug:
 def bug_of(minimal: Minimal) -> Bug:
     """Return the bug that a minimal sequence shows."""
     violation = minimal.script.violation
-    return bug_shown("" if violation is None else violation.invariant, map(_worded, minimal.inputs))
+    return bug_shown("" if violation is None else violation.invariant, map(_essence, minimal.inputs))
 
 
 def bug_shown(invariant: str, inputs: Iterable[str]) -> Bug:
@@ -69,7 +69,7 @@ def bug_shown(invariant: str, inputs: Iterable[str]) -> Bug:
     return Bug(invariant, tuple(_nameless(inputs)))
 
 
-def _worded(cue: RecordedInput) -> str:
+def _essence(cue: RecordedInput) -> str:
     """Return what counts of an input."""
     what = cue.what
     if isinstance(what, Wait | Check):
@@ -82,13 +82,13 @@ def _worded(cue: RecordedInput) -> str:
 def _nameless(inputs: Iterable[str]) -> Iterable[str]:
     numbers: dict[str, dict[str, int]] = {}
 
-    def numbered(found: re.Match[str]) -> str:
+    def renumber(found: re.Match[str]) -> str:
         kind, number = found.group(1), found.group(2)
         known = numbers.setdefault(kind, {})
         return f"{kind}#{known.setdefault(number, len(known) + 1)}"
 
     for text in inputs:
-        yield re.sub(r" by \d+$", "", _NAME.sub(numbered, text))
+        yield re.sub(r" by \d+$", "", _NAME.sub(renumber, text))
 
 
 # What is written.
@@ -173,7 +173,7 @@ def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> Non
     raise PenstockError(
         f"What was found does not lead to the violation again{f' in {tries} tries' if tries > 1 else ''}: "
         + (
-            f"the answers in {FILE} are those of something else, so delete it and minimise again."
+            f"the answers in {FILE} are those of another minimisation: delete it and minimise again."
             if player.is_exact
             else "minimise again with more --tries; the answers so far are kept."
         )
@@ -221,9 +221,9 @@ def story_of(minimal: Minimal) -> Iterator[str]:
 
 def _test(minimal: Minimal, tries: int) -> str:
     violation = minimal.script.violation
-    assert violation is not None, "a minimal sequence violates something"
+    assert violation is not None, "a minimal sequence has a violation"
     return _TEST.format(
-        title=_quotable(f"{violation.invariant} is broken: {minimal.message}"),
+        title=_quotable(f"{violation.invariant} is violated: {minimal.message}"),
         story=_quotable("\n".join(story_of(minimal))),
         name=_name(minimal),
         invariant=_quotable(violation.invariant),
@@ -271,7 +271,7 @@ def minimised_in(*paths: Path) -> Iterator[Minimised]:
     """Yield the minimised runs that paths name, once each: a path names one, or those in a folder of runs."""
     seen: set[Path] = set()
     for path in paths:
-        for folder in _folders(_named(path)):
+        for folder in _folders(_with_name(path)):
             real = folder.resolve()
             if real not in seen:
                 seen.add(real)
@@ -284,7 +284,7 @@ def _folders(path: Path) -> Iterator[Path]:
             yield place
             return
     if not path.is_dir():
-        raise PenstockError(f"There is no folder {path}: give folders of runs, or one that has such in it.")
+        raise PenstockError(f"There is no folder {path}: give folders of runs, or one that contains them.")
     yield from _in_runs_of(path)
 
 
@@ -297,7 +297,7 @@ def _has_result(folder: Path) -> bool:
     return (folder / SUMMARY).is_file() and (folder / "trace.jsonl").is_file()
 
 
-def _named(path: Path) -> Path:
+def _with_name(path: Path) -> Path:
     """Return a path that ends in the folder's name, which `.` and `..` do not tell."""
     return path.resolve() if path.name in ("", "..") else path
 
@@ -317,7 +317,7 @@ def read(folder: Path) -> Minimised:
             json.dumps(found.get("controllers"), sort_keys=True, allow_nan=False),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise PenstockError(f"{file} is no summary of a minimisation: minimise the run again.") from None
+        raise PenstockError(f"{file} is not a summary of a minimisation: minimise the run again.") from None
 
 
 def _text(value: object) -> str:
@@ -348,9 +348,9 @@ def bugs_of(runs: Iterable[Minimised]) -> list[list[Minimised]]:
 
 def others_like(folder: Path) -> list[Path]:
     """Return the runs beside one whose minimal sequence shows the same bug; `folder` is the minimal one."""
-    own = read(_named(folder))
+    own = read(_with_name(folder))
     found = []
-    for place in _in_runs_of(_named(own.run).parent):
+    for place in _in_runs_of(_with_name(own.run).parent):
         if place.resolve() == folder.resolve():
             continue
         try:

@@ -8,7 +8,7 @@ A property watches executions from outside.  It may
 - look at the network when it has come to rest: `at_rest`;
 - look at some components in every state: `reads` names them, `check` gets their states.
 
-Each of the three raises `Violated` with one sentence when the property is broken.  They must be
+Each of the three raises `Violated` with one sentence when the property is violated.  They must be
 functions of their arguments alone, since a search remembers their answers; only what `start` learns
 of the network, which never changes, may be kept in the property itself.
 
@@ -79,7 +79,7 @@ class Property:
     """What the property demands, in one sentence."""
 
     needs: str = ""
-    """What must happen for the property to be put to the test, to end "that needs …"."""
+    """What must happen for the property to be exercised, to end "it needs …"."""
 
     unjudged_after_faults: str = ""
     """What the property does not judge from the moment on at which something fails; "" if it judges all."""
@@ -163,7 +163,7 @@ def unfinished(states: Mapping[str, Any]) -> str:
 def never_exercised(properties: Iterable[Property], exercised: Mapping[str, int]) -> tuple[str, ...]:
     """Return a warning for each property that was never put to the test, which says what that needs."""
     return tuple(
-        f"{watcher.name} was never put to the test{f': that needs {watcher.needs}' if watcher.needs else ''}."
+        f"{watcher.name} was never exercised{f': it needs {watcher.needs}' if watcher.needs else ''}."
         for watcher in properties
         if not exercised.get(watcher.name)
     )
@@ -200,12 +200,10 @@ class FunctionProperty(Property):
             case None | True:
                 return answer is not None
             case False:
-                raise Violated(
-                    f"It does not hold that: {self.sentence}" if self.sentence else f"{self.name} is broken."
-                )
+                raise Violated(f"Violated: {self.sentence}" if self.sentence else f"{self.name} is violated.")
             case str():
                 raise Violated(answer)
-        raise TypeError(f"it returned {answer!r} where True, False, a sentence or None is due")
+        raise TypeError(f"it returned {answer!r} instead of True, False, a sentence or None")
 
 
 class Invariant(FunctionProperty):
@@ -236,10 +234,10 @@ class AtRest(FunctionProperty):
 def invariant(*, reads: Sequence[str]) -> Callable[[Judge], Invariant]:
     """Make a function of the states of the components named in `reads` a property of every state."""
 
-    def made(function: Judge) -> Invariant:
+    def decorate(function: Judge) -> Invariant:
         return Invariant(function, reads)
 
-    return made
+    return decorate
 
 
 def at_rest(function: Judge) -> AtRest:
@@ -259,8 +257,8 @@ def from_function(function: Judge) -> FunctionProperty:
         parameters = []
     if not parameters or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY) for p in parameters):
         raise PenstockError(
-            f"{getattr(function, '__name__', function)!s} is no property: give it the parameter states, "
-            f"or parameters that are named after components."
+            f"{getattr(function, '__name__', function)!s} is not a property: give it the parameter "
+            "states, or parameters that are named after components."
         )
     names = [parameter.name for parameter in parameters]
     return AtRest(function) if names == ["states"] else Invariant(function, names)

@@ -42,6 +42,7 @@ from penstock._properties.packets import (
     Hosts,
     Key,
     Packet,
+    affected_tag,
     answer,
     changes,
     fabric_action,
@@ -49,7 +50,6 @@ from penstock._properties.packets import (
     frames_sent,
     is_move,
     metered_out,
-    suffered,
     unheard,
 )
 from penstock._world.component import Event
@@ -157,8 +157,8 @@ class NoBlackHoles(Property):
         given_drops({"drops": self.drops}, self.name)
         if self.may_vanish is not None and not callable(self.may_vanish):
             raise PenstockError(
-                f"{self.name} cannot ask {self.may_vanish!r} which packets may vanish: give may_vanish a "
-                f"function of a packet, or file.py:name of one."
+                f"invalid may_vanish = {self.may_vanish!r} of {self.name}: must be a function of a "
+                "packet, or the file.py:name of one."
             )
 
     def start(self, network: Network, /) -> Any:
@@ -183,18 +183,18 @@ class NoBlackHoles(Property):
             for tag, n in sorted(changes(record).items())
             if tag not in new
         )
-        made = self._made(record)
+        made = self._created_packets(record)
         return Sight(
             reached=self._hosts.reached(record),
             ignored=self._hosts.ignored(record),
-            excused=suffered(record, "drop") or metered_out(record) or unheard(record),
-            answered=self._answered(record),
+            excused=affected_tag(record, "drop") or metered_out(record) or unheard(record),
+            answered=self._answered_packet(record),
             made=made,
-            handed=_given(record) if made or change else None,
+            handed=_packet_in_of(record) if made or change else None,
             kept=_tags(record, KEEPS),
             released=_tags(record, RELEASES),
             changes=change,
-            sent=self._sent(record),
+            sent=self._watched_packets(record),
         )
 
     def _end(self, record: Record, tag: str, change: int) -> Fate:
@@ -203,14 +203,14 @@ class NoBlackHoles(Property):
         counts = end.kind is Ended.DROPPED and self.drops == LOST
         return end._replace(kind=Ended.LOST) if counts else end
 
-    def _sent(self, record: Record) -> tuple[Packet, ...]:
+    def _watched_packets(self, record: Record) -> tuple[Packet, ...]:
         sent = self._hosts.sent(record)
         if self.may_vanish is None or not sent:
             return sent
         frames = {m.tag: m.data for _, m in (*record.sends, *record.lost) if isinstance(m, Frame)}
         return tuple(packet for packet in sent if not self.may_vanish(parse(frames[packet.tag])))
 
-    def _answered(self, record: Record) -> Key:
+    def _answered_packet(self, record: Record) -> Key:
         """Return what the packet answers that a host received in a step and no host had sent."""
         for event in record.events:
             match event:
@@ -218,7 +218,7 @@ class NoBlackHoles(Property):
                     return answer(data)
         return ()
 
-    def _made(self, record: Record) -> tuple[tuple[tuple[str, ...], Key], ...]:
+    def _created_packets(self, record: Record) -> tuple[tuple[tuple[str, ...], Key], ...]:
         """Return the packets that a controller made in a step: not LLDP, and not to look for a host."""
         found = []
         for _, message in record.sends:
@@ -266,7 +266,7 @@ class NoBlackHoles(Property):
         return bool(reasons) and kind_of(str(reasons[0])) is Ended.DROPPED
 
 
-def _given(record: Record) -> Given | None:
+def _packet_in_of(record: Record) -> Given | None:
     """Return the packet that a controller was given in a step."""
     message = record.message
     if not isinstance(message, PacketIn) or not message.tag or record.at is None:
@@ -312,20 +312,20 @@ def after(state: Pending, seen: Sight) -> Pending:
         flying = flying.set(tag, flying[tag]._replace(kept=True)) if tag in flying else flying
     for tag, change, end in seen.changes:
         if tag in flying:
-            flying = _changed(flying, tag, change, end)
+            flying = _after_copies(flying, tag, change, end)
     for tag in seen.released:
-        flying = _released(flying, tag) if tag in flying else flying
+        flying = _after_release(flying, tag) if tag in flying else flying
     if seen.handed is not None and seen.handed.tag in flying:
         handed = flying[seen.handed.tag]
         flying = flying.set(seen.handed.tag, handed._replace(given=seen.handed))
     for hosts, answers in seen.made:
-        flying = _represented(flying, hosts, answers, seen.handed.tag if seen.handed else "")
+        flying = _after_substitute(flying, hosts, answers, seen.handed.tag if seen.handed else "")
     for packet in seen.sent:
         flying = flying.set(packet.tag, Flying(packet, 1))
     return Pending(flying)
 
 
-def _changed(flying: Flyings, tag: str, change: int, end: Fate) -> Flyings:
+def _after_copies(flying: Flyings, tag: str, change: int, end: Fate) -> Flyings:
     """Return the packets still to be explained after copies of one came or went."""
     before = flying[tag]
     packet, left = before.packet, before.copies + change
@@ -340,7 +340,7 @@ def _changed(flying: Flyings, tag: str, change: int, end: Fate) -> Flyings:
     return flying.set(tag, before._replace(copies=max(0, left), ended=ended))
 
 
-def _released(flying: Flyings, tag: str) -> Flyings:
+def _after_release(flying: Flyings, tag: str) -> Flyings:
     """Return the packets still to be explained after a controller has done with one."""
     each = flying[tag]
     packet, ended = each.packet, each.ended
@@ -363,7 +363,7 @@ def _worse(before: Fate, end: Fate) -> Fate:
     return before
 
 
-def _represented(flying: Flyings, hosts: tuple[str, ...], answers: Key, handed: str) -> Flyings:
+def _after_substitute(flying: Flyings, hosts: tuple[str, ...], answers: Key, handed: str) -> Flyings:
     """Return the packets still to be explained after a controller made one that may stand for them."""
     for tag, each in flying.items():
         if each.copies and tag != handed:
@@ -382,7 +382,7 @@ def _last_seen(flying: Flying, states: Mapping[str, Any]) -> str:
                 if kept.frame.tag == flying.packet.tag:
                     return f"it lies in buffer {number} of {name}, for the controller to release"
     if flying.copies:
-        return "it was lost with the wire it was on"
+        return "it was lost with the link it was on"
     if flying.answered:
         return f"the controller answered it, and the answer did not reach {flying.packet.sender}"
     return flying.ended.why or "the controller has not sent it on"
@@ -495,7 +495,7 @@ class NoBlackHolesMobile(NoBlackHoles):
         judged = [packet for packet in seen.packets.sent if _is_judged(packet, moved)]
         pending = after(state.pending, seen.packets._replace(sent=tuple(judged)))
         for host, known in moved.items():
-            moved = moved.set(host, _followed(host, known, seen, control))
+            moved = moved.set(host, _follow_move(host, known, seen, control))
         return Moves(pending, control, moved)
 
     def judges(self, state: Moves, seen: MoveSight, /) -> bool:
@@ -514,7 +514,7 @@ def _is_judged(packet: Packet, moved: FrozenMap[str, News | Moved]) -> bool:
     return moved.get(packet.receiver, Moved.FOUND) is Moved.FOUND and not waits_for_signals
 
 
-def _followed(host: str, known: News | Moved, seen: MoveSight, control: int) -> News | Moved:
+def _follow_move(host: str, known: News | Moved, seen: MoveSight, control: int) -> News | Moved:
     """Return how things stand with a host that has moved after another step."""
     if known is Moved.SILENTLY and seen.speaker == host:
         return News(seen.tag, 1)

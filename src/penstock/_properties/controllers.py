@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 from penstock._base.frozen import FrozenMap
 from penstock._forwarding.ambiguity import Ambiguity, find_ambiguity
 from penstock._properties.base import UPHELD, Property, Violated
-from penstock._properties.packets import called, fabric_action, is_move
+from penstock._properties.packets import fabric_action, is_move, packet_label
 from penstock._world.component import Event
 from penstock._world.fabric import Fabric
 from penstock._world.hosts import Host
@@ -62,7 +62,7 @@ class _NoMishap(Property):
 
 def _occasion(record: Record) -> str:
     if record.transition.verb == TIME:
-        return "let a timer go off"
+        return "ran a timer"
     if record.at is None:
         return f"did {str(record.transition.what)!r}"
     return f"handled {record.message} from {record.at.port}"
@@ -83,7 +83,7 @@ class ControllerHang(_NoMishap):
 
     sentence = "Every handler of the controller comes to an end."
     mishap = "hung"
-    did = "did not come to an end:"
+    did = "did not return:"
 
 
 UNUSED: Final = "unused"
@@ -102,8 +102,8 @@ class NoForgottenPackets(Property):
     Switches keep packets only if they have buffers (`SwitchOptions.buffers`); Open vSwitch has none.
     """
 
-    sentence = "The controller releases every packet that a switch keeps for it in a buffer."
-    needs = "switches with buffers, and one that keeps a packet there for the controller"
+    sentence = "The controller releases every packet that a switch buffers for it."
+    needs = "switches with buffers, and one that buffers a packet for the controller"
     unjudged_after_faults = "what becomes of packets in buffers"
 
     def start(self, _network: Network, /) -> str:
@@ -132,10 +132,10 @@ class NoForgottenPackets(Property):
             return False
         for name, switch in states.items():
             for number, kept in switch.buffers.items() if isinstance(switch, SwitchState) else ():
-                packet = called(kept.frame.tag, kept.frame.data)
+                packet = packet_label(kept.frame.tag, kept.frame.data)
                 raise Violated(
-                    f"{name} still keeps {packet}, which came in on port {kept.in_port}, in buffer {number}: "
-                    f"the controller was told of it and never released it."
+                    f"{name} still holds {packet}, which came in on port {kept.in_port}, in buffer "
+                    f"{number}: the controller received its packet-in and never released it."
                 )
         return True
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from penstock._base.frozen import FrozenMap
 from penstock._properties.base import Property, Violated
-from penstock._properties.packets import called, changes, fabric_action, frames_sent, suffered
+from penstock._properties.packets import affected_tag, changes, fabric_action, frames_sent, packet_label
 from penstock._world.frame import Frame
 from penstock._world.network import Network
 from penstock._world.switch import Switch
@@ -65,7 +65,7 @@ class NoForwardingLoops(Property):
         """See packets come into switches, and copies come and go."""
         if fabric_action(record):
             return RESET
-        if doubled := suffered(record, "duplicate"):
+        if doubled := affected_tag(record, "duplicate"):
             return (Seen(doubled, 1, doubled=True),)
         # What a host sends is a packet only from its first switch on.
         change = changes(record)
@@ -75,7 +75,9 @@ class NoForwardingLoops(Property):
         if isinstance(record.message, Frame) and record.message.tag and record.node in self._switches:
             tag, data = record.message.tag, record.message.data
             assert record.at is not None
-            found.append(Seen(tag, change.pop(tag, 0), record.node, int(record.at.port), called(tag, data)))
+            found.append(
+                Seen(tag, change.pop(tag, 0), record.node, int(record.at.port), packet_label(tag, data))
+            )
         found += (Seen(tag, number) for tag, number in sorted(change.items()))
         return tuple(found) or None
 

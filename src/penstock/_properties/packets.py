@@ -114,7 +114,7 @@ def read_packet(data: bytes) -> Ethernet | None:
 _BETWEEN_NEIGHBOURS: Final = (ETH_LLDP, 0x8809)
 
 
-def called(tag: str, data: bytes) -> str:
+def packet_label(tag: str, data: bytes) -> str:
     """Return what a packet is called in a sentence: its tag and what it is."""
     return f"{tag} ({describe(data)})" if tag else describe(data)
 
@@ -176,7 +176,7 @@ class Hosts:
             receiver = self.receiver(frame.data)
             if receiver is not None and receiver != host:
                 ignorable = not self._takes(receiver, frame.data)
-                name, asks = called(frame.tag, frame.data), question(frame.data)
+                name, asks = packet_label(frame.tag, frame.data), question(frame.data)
                 found.append(Packet(frame.tag, name, host, receiver, asks, ignorable))
         return tuple(found)
 
@@ -222,7 +222,7 @@ def frames_sent(record: Record) -> list[tuple[str, Frame]]:
     return found
 
 
-def accepted(record: Record) -> tuple[str, Frame] | None:
+def accepting_host(record: Record) -> tuple[str, Frame] | None:
     """Return the host that took in a tagged frame in a step, and the frame."""
     for event in record.events:
         match event:
@@ -234,14 +234,14 @@ def accepted(record: Record) -> tuple[str, Frame] | None:
 def handed_over(record: Record) -> tuple[tuple[str, str], ...]:
     """Return the tagged packets that a switch handed to controllers in a step, and what they are called."""
     found = {
-        message.tag: called(message.tag, message.data)
+        message.tag: packet_label(message.tag, message.data)
         for _, message in record.sends
         if isinstance(message, PacketIn) and message.tag
     }
     return tuple(found.items())
 
 
-def heard(record: Record) -> tuple[str, OpenFlowMessage] | None:
+def handled_message(record: Record) -> tuple[str, OpenFlowMessage] | None:
     """Return what a controller took in in a step, after it was kept for a while or at once, and from whom."""
     for event in record.events:
         match event:
@@ -268,7 +268,7 @@ def is_move(action: str) -> bool:
     return action.startswith("move ")
 
 
-def suffered(record: Record, fault: str) -> str:
+def affected_tag(record: Record, fault: str) -> str:
     """Return the tag of the frame that a channel lost or doubled in a step, if one did."""
     for event in record.events:
         match event:
@@ -299,10 +299,10 @@ def changes(record: Record) -> dict[str, int]:
     """Return by how much a step changed the number of copies of each packet."""
     count: Counter[str] = Counter()
     if record.transition.verb in CHANNEL_FAULTS:
-        count[suffered(record, "duplicate")] += 1
-        count[suffered(record, "drop")] -= 1
+        count[affected_tag(record, "duplicate")] += 1
+        count[affected_tag(record, "drop")] -= 1
     elif record.node != FABRIC:
-        count[_taken(record)] -= 1
+        count[_consumed_tag(record)] -= 1
         buffers = set()
         for _, message in record.sends:
             match message:
@@ -317,7 +317,7 @@ def changes(record: Record) -> dict[str, int]:
     return {tag: number for tag, number in count.items() if tag and number}
 
 
-def _taken(record: Record) -> str:
+def _consumed_tag(record: Record) -> str:
     """Return the tag of the packet of which a step used up a copy, if it did."""
     match record.message:
         case Frame(_, tag):
@@ -355,19 +355,19 @@ def fate(record: Record, tag: str) -> Fate:
         return Fate()
     for channel, message in record.lost:
         if isinstance(message, Frame) and message.tag == tag:
-            return Fate(Ended.ASTRAY, f"{node} sent it out of port {channel.port}, where nobody is")
+            return Fate(Ended.ASTRAY, f"{node} sent it out of port {channel.port}, which leads nowhere")
     for dropped, port, why in _drops(record):
         if dropped == tag:
-            told = f"{node} dropped it as it came in on port {port}, because {_reason(record, why)}"
+            told = f"{node} dropped it when it came in on port {port}, because {_reason(record, why)}"
             return Fate(drops.kind_of(why), told)
     for event in record.events:
         match event:
             case Event("ignored", (_, Frame(data))):
-                return Fate(Ended.ASTRAY, f"it ended at {node}, who ignored {_changed(data)}")
+                return Fate(Ended.ASTRAY, f"it ended at {node}, which ignored {_ignored_text(data)}")
     return Fate(Ended.ASTRAY, f"it ended at {node}")
 
 
-def _changed(data: bytes) -> str:
+def _ignored_text(data: bytes) -> str:
     """Return what a host ignored, with its VLAN tags if that is why."""
     packet = read_packet(data)
     return "it" if packet is None or not packet.tags else f"it, as it came in VLAN {packet.tags[0].vid}"

@@ -22,14 +22,14 @@ from penstock._properties.base import Property, Violated
 from penstock._properties.packets import (
     Flow,
     Hosts,
-    accepted,
-    called,
+    accepting_host,
     changes,
     fabric_action,
     flow_of,
     frames_sent,
     handed_over,
-    heard,
+    handled_message,
+    packet_label,
 )
 from penstock._world.component import Event
 from penstock._world.network import Network
@@ -100,7 +100,7 @@ class DirectPaths(Property):
         change = changes(record)
         for tag, _ in sent:
             change.pop(tag, None)
-        reached = accepted(record)
+        reached = accepting_host(record)
         sight = PathSight(
             reached[1].tag if reached and flow_of(reached[1].data) else "",
             record.node,
@@ -207,7 +207,7 @@ class FlowAffinity(Property):
         given = self.replicas
         if isinstance(given, str) or len(set(given)) < 2:
             raise PenstockError(
-                f'{self.name} cannot compare {given!r}: give replicas two hosts or more, as in ["h2", "h3"].'
+                f'invalid replicas = {given!r} of {self.name}: must be two hosts or more, as in ["h2", "h3"].'
             )
         self.replicas = tuple(given)
 
@@ -217,14 +217,14 @@ class FlowAffinity(Property):
         for replica in self.replicas:
             if replica not in hosts:
                 raise PenstockError(
-                    f"{self.name} names the replica {replica!r}, which is no host here: "
-                    f"the hosts are {', '.join(hosts)}."
+                    f"{self.name} names the replica {replica!r}, which is not a host: the hosts are "
+                    f"{', '.join(hosts)}."
                 )
         return FrozenMap()
 
     def see(self, record: Record, /) -> Hashable | None:
         """See a replica take in a segment."""
-        taken = accepted(record)
+        taken = accepting_host(record)
         if taken is None or taken[0] not in self.replicas:
             return None
         replica, frame = taken
@@ -234,7 +234,7 @@ class FlowAffinity(Property):
         connection = Connection(
             fields.get("ipv4_src") or fields.get("ipv6_src", 0), fields.get("tcp_src", 0), fields["tcp_dst"]
         )
-        return Arrival(connection, replica, called(frame.tag, frame.data))
+        return Arrival(connection, replica, packet_label(frame.tag, frame.data))
 
     def next(self, state: FrozenMap[Connection, str], seen: Arrival, /) -> FrozenMap[Connection, str]:
         """Remember which replica a connection went to first."""
@@ -262,7 +262,7 @@ class Asked(NamedTuple):
     data: bytes
 
     def __str__(self) -> str:
-        return called(self.tag, self.data)
+        return packet_label(self.tag, self.data)
 
 
 class RoutingSight(NamedTuple):
@@ -313,7 +313,7 @@ class UseCorrectRoutingTable(Property):
     path: Callable[..., Iterable[str] | None]
     load: Callable[[Any, str, StatsReply], Hashable] | None = None
 
-    sentence = "For each packet the controller installs rules on all and just the switches of its path."
+    sentence = "For each packet the controller installs rules on all switches of its path, and on no others."
     needs = "a packet that goes to the controller and has a path"
 
     _switches: tuple[str, ...] = field(init=False, repr=False, default=())
@@ -323,7 +323,8 @@ class UseCorrectRoutingTable(Property):
             given = getattr(self, option)
             if not callable(given) and (option == "path" or given is not None):
                 raise PenstockError(
-                    f"{self.name} cannot ask {given!r}: give {option} a function, or file.py:name of one."
+                    f"invalid {option} = {given!r} of {self.name}: must be a function, or the "
+                    "file.py:name of one."
                 )
 
     def start(self, network: Network, /) -> Routes:
@@ -334,7 +335,7 @@ class UseCorrectRoutingTable(Property):
     def see(self, record: Record, /) -> Hashable | None:
         """See what a controller is told, and the rules it installs."""
         asked = told = None
-        match heard(record):
+        match handled_message(record):
             case switch, PacketIn(data=data, tag=tag):
                 asked = Asked(switch, tag, data)
             case switch, StatsReply() as reply if self.load is not None:
@@ -379,8 +380,8 @@ class UseCorrectRoutingTable(Property):
         for switch in path:
             if switch not in self._switches:
                 raise PenstockError(
-                    f"The path that {self.name} was given for {asked} goes through {switch!r}, which is no "
-                    f"switch: the switches are {', '.join(self._switches)}."
+                    f"The path that {self.name} was given for {asked} goes through {switch!r}, which is "
+                    f"not a switch: the switches are {', '.join(self._switches)}."
                 )
         known = state.flows.get(flow)
         if known is not None and known.path == path:

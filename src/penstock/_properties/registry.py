@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from penstock._base.text import hint
-from penstock._base.typed import fitted
+from penstock._base.typed import fit_options
 from penstock._base.users_code import load_object, run_users
 from penstock._properties.base import Property, PropertyFault, from_function
 from penstock._properties.black_holes import NoBlackHoles, NoBlackHolesMobile
@@ -75,7 +75,7 @@ _SEEN: Final = "of what happens in the run"
 
 
 class Entry(NamedTuple):
-    """A property: its name, what it demands, and which engines decide it, each with how exactly."""
+    """A property: its name, what it requires, and which engines decide it, each with how exactly."""
 
     name: str
     sentence: str
@@ -90,7 +90,7 @@ WEAKER: Final[Mapping[str, str]] = {
 
 _ENGINES: Final[Mapping[str, Mapping[str, str]]] = {
     "NoForwardingLoops": {CHECK: _RUNS, VERIFY: f"weaker: {WEAKER['NoForwardingLoops']}", FUZZ: _TABLES},
-    "NoBlackHoles": {CHECK: _RUNS, FUZZ: f"{_TABLES}; of pairs of hosts that wires connect"},
+    "NoBlackHoles": {CHECK: _RUNS, FUZZ: f"{_TABLES}; of pairs of hosts that links connect"},
     "NoBlackHolesMobile": {CHECK: _RUNS, FUZZ: "of the packets that are sent"},
     "NoAmbiguousRules": {
         CHECK: _RUNS,
@@ -99,7 +99,7 @@ _ENGINES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "ControllerCrash": {CHECK: _RUNS, VERIFY: "exact", FUZZ: _SEEN},
     "ControllerHang": {CHECK: _RUNS, VERIFY: "exact", FUZZ: _SEEN},
-    "AllPairsReachability": {FUZZ: f"{_TABLES}; pairs of hosts that wires connect"},
+    "AllPairsReachability": {FUZZ: f"{_TABLES}; pairs of hosts that links connect"},
     "Isolation": {FUZZ: _TABLES},
     "TablesAsOrdered": {FUZZ: "of the tables after each input; lasting violations"},
     "ControllerLiveness": {FUZZ: _SEEN},
@@ -116,10 +116,10 @@ INVARIANTS: Final = (
 """What a fuzzing run judges of tables and controllers after each input, and not along its packets."""
 
 _SENTENCES: Final[Mapping[str, str]] = {
-    "AllPairsReachability": "Every host reaches every other host that wires connect it with.",
+    "AllPairsReachability": "Every host reaches every other host that links connect it with.",
     "Isolation": "No packet gets from one group of hosts to another, as its rules say.",
-    "TablesAsOrdered": "Switches have the rules that their controllers ordered.",
-    "ControllerLiveness": "Every controller runs and answers.",
+    "TablesAsOrdered": "Switches have the rules that their controllers installed.",
+    "ControllerLiveness": "Every controller runs and responds.",
     "ControllerErrors": "No controller logs an error or a traceback.",
 }
 """What is demanded by properties that are no classes."""
@@ -127,7 +127,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
 
 def entries() -> Iterator[Entry]:
     """Yield all properties that have a name."""
-    for name, kind in (*PROPERTIES.items(), *registered().items()):
+    for name, kind in (*PROPERTIES.items(), *installed_properties().items()):
         sentence = getattr(kind, "sentence", "") or (inspect.getdoc(kind) or "").partition("\n")[0]
         yield Entry(name, str(sentence), _ENGINES.get(name, _OF_RUNS))
     for name, sentence in _SENTENCES.items():
@@ -147,12 +147,14 @@ def is_invariant(given: object) -> bool:
 def is_followed(given: object) -> bool:
     """Tell whether a fuzzing run judges what a scenario names along its packets."""
     if isinstance(given, str):
-        return not is_invariant(given) and (given in PROPERTIES or ":" in given or given in registered())
+        return not is_invariant(given) and (
+            given in PROPERTIES or ":" in given or given in installed_properties()
+        )
     return isinstance(given, Property)
 
 
 @cache
-def registered() -> Mapping[str, Any]:
+def installed_properties() -> Mapping[str, Any]:
     """Return the properties of installed packages, by name."""
     from importlib.metadata import entry_points  # which is slow to import, and hardly ever asked
 
@@ -173,25 +175,25 @@ def property_named(name: str, options: Mapping[str, Any] | None = None, folder: 
         found = load_object(name, folder, "property")
     else:
         name = canonical(name)
-        found = PROPERTIES.get(name) or registered().get(name)
+        found = PROPERTIES.get(name) or installed_properties().get(name)
     if isinstance(found, type) and issubclass(found, Property):
-        return _made(name, found, options or {}, folder)
+        return _create(name, found, options or {}, folder)
     if isinstance(found, Property | FunctionType):
         if options:
             raise PenstockError(f"The property {name} takes no options: leave out {', '.join(options)}.")
         return found if isinstance(found, Property) else from_function(found)
     if found is not None:
-        raise PenstockError(f"{name} is no property: name a subclass of Property or a function.")
+        raise PenstockError(f"{name} is not a property: name a subclass of Property or a function.")
     if name in _SENTENCES:
-        raise PenstockError(f"{name} is decided by penstock fuzz alone: name it in invariants of [fuzz].")
-    known = (*PROPERTIES, *registered())
+        raise PenstockError(f"Only penstock fuzz checks {name}: name it in invariants of [fuzz].")
+    known = (*PROPERTIES, *installed_properties())
     otherwise = f"use one of {', '.join(known)}, or file.py:Name."
-    raise PenstockError(f"There is no property {name!r}: {hint(name, known, otherwise)}")
+    raise PenstockError(f"unknown property {name!r}: {hint(name, known, otherwise)}")
 
 
-def _made(name: str, kind: type[Property], options: Mapping[str, Any], folder: Path) -> Property:
+def _create(name: str, kind: type[Property], options: Mapping[str, Any], folder: Path) -> Property:
     found = {option: _value(name, value, folder) for option, value in options.items()}
-    given = fitted(kind, found, f"the property {name}")
+    given = fit_options(kind, found, f"the property {name}")
     try:
         return kind(**given)
     except PenstockError:

@@ -63,14 +63,14 @@ class Ending:
         if not any(each.is_pending(states[each.name]) for each in self._lasting):
             return True
         world = self._world = self._world or World(self._network, (self._records.append,))
-        world.restore(self._paused(states))
+        world.restore(self._at_leisure(states))
         met = {(*world.snapshot()[:2], own)}
         for _ in range(ROUNDS):
             self._records.clear()
             if not self._round(world):
                 return False
             try:
-                own = self._followed(watcher, own, world)
+                own = self._next_state(watcher, own, world)
             except Violated:
                 return True
             now = (*world.snapshot()[:2], own)
@@ -79,7 +79,7 @@ class Ending:
             met.add(now)
         return False
 
-    def _paused(self, states: Mapping[str, Any]) -> GlobalState:
+    def _at_leisure(self, states: Mapping[str, Any]) -> GlobalState:
         paused = dict(states.items())
         paused.update((each.name, each.at_leisure(states[each.name])) for each in self._lasting)
         start = self._network.initial()
@@ -100,7 +100,7 @@ class Ending:
                 world.inject(Endpoint(each.name, port), message)
         return world.run(limit=_MOST_STEPS) < _MOST_STEPS
 
-    def _followed(self, watcher: Property, own: Any, world: World) -> Any:
+    def _next_state(self, watcher: Property, own: Any, world: World) -> Any:
         """Return a property's state after what has happened."""
         for record in self._records:
             seen = sight_of(watcher, record, world.state(record.node))
@@ -140,7 +140,7 @@ class Watch:
 
     def begin(self, states: Mapping[str, Any]) -> dict[str, str]:
         """Judge the states that a run starts in; return the properties broken from the start."""
-        return self._judged(
+        return self._judge(
             lambda _, watcher: (
                 watcher.reads and ask(watcher, "check", {name: states[name] for name in watcher.reads})
             )
@@ -158,7 +158,7 @@ class Watch:
             if watcher.reads:
                 ask(watcher, "check", {name: states[name] for name in watcher.reads})
 
-        return self._judged(judge)
+        return self._judge(judge)
 
     def at_rest(self, states: Mapping[str, Any]) -> dict[str, str]:
         """Judge a network at rest; return the properties newly broken, with how."""
@@ -174,9 +174,9 @@ class Watch:
                 if self._ending.stays_broken(watcher, self.states[index], states):
                     raise
 
-        return self._judged(judge)
+        return self._judge(judge)
 
-    def _judged(self, judge: Callable[[int, Property], object]) -> dict[str, str]:
+    def _judge(self, judge: Callable[[int, Property], object]) -> dict[str, str]:
         """Let the properties that still hold judge; return those newly broken, with how."""
         found: dict[str, str] = {}
         for index, watcher in enumerate(self.properties):

@@ -50,9 +50,9 @@ from penstock._replay.recording import (
     Recording,
     Violation,
     masked,
+    recording_of_search,
     rewritten,
     script_of,
-    searched,
 )
 from penstock._trace.trace import TraceWriter, lines_of, read_trace, recorded_for, verdict_of, write_trace
 from penstock._world.component import Endpoint, Message
@@ -106,7 +106,9 @@ class CheckReproducer:
         if not attempt.reproduced:
             return None
         violation = Violation(attempt.invariant, attempt.message)
-        return searched(tuple(lines_of(records)), self.script.scenario, violation, self._built.network)
+        return recording_of_search(
+            tuple(lines_of(records)), self.script.scenario, violation, self._built.network
+        )
 
     def _play(self, inputs: Sequence[RecordedInput]) -> tuple[Attempt, list[Record]]:
         began = time.perf_counter()
@@ -125,12 +127,12 @@ class CheckReproducer:
                 return
             for event in script.expected[place]:
                 following.follow(event)
-                if self._broken(ground):
+                if self._violation(ground):
                     return
 
         go_on(0)
         for place, cue in enumerate(script.inputs, 1):
-            if self._broken(ground):
+            if self._violation(ground):
                 break
             if cue.line in kept:
                 following.let_through()
@@ -139,26 +141,26 @@ class CheckReproducer:
                     given += 1
                 except PenstockError as error:
                     skipped.append(cue.line)
-                    following.differ(cue.line, str(cue), f"no way to do it ({str(error)[:80].rstrip('.')})")
+                    following.differ(cue.line, str(cue), f"an error ({str(error)[:80].rstrip('.')})")
             following.pass_over(script.doings.get(cue.line, ()))
             go_on(place)
-        if not self._broken(ground):
+        if not self._violation(ground):
             ground.rest()
-        broken = self._broken(ground)
+        broken = self._violation(ground)
         seconds = time.perf_counter() - began
         return following.attempt(broken, skipped, given if broken else None, seconds), ground.records
 
     def _settle(self, ground: WatchedWorld) -> None:
         """Let everything arrive that is under way; timers go off only at the end."""
         for _ in range(MOST_STEPS_TO_REST):
-            if self._broken(ground):
+            if self._violation(ground):
                 return
             turn = next((each for each in ground.pending() if not isinstance(each, str)), None)
             if turn is None:
                 return
             ground.deliver(turn)
 
-    def _broken(self, ground: WatchedWorld) -> tuple[str, str] | None:
+    def _violation(self, ground: WatchedWorld) -> tuple[str, str] | None:
         """Return the violation in question, if it is there: who says it, and what."""
         violation = self.script.violation
         if violation is None:
@@ -237,7 +239,7 @@ class ReplayStage(VirtualHarness):
     def deliver(self, channel: Endpoint) -> None:
         """Deliver the head of a channel that does not stand still."""
         if channel in self.courier.held:
-            raise PenstockError(f"{channel} stands still.")
+            raise PenstockError(f"{channel} is held.")
         self.world.take(Transition(DELIVER, *channel))
         self.courier.take(channel)
 
@@ -313,7 +315,7 @@ class VirtualReproducer:
         self.wide = wide
         if self.setting.commands:
             names = ", ".join(self.setting.commands)
-            raise PenstockError(f"{names} is a process, which cannot be replayed on virtual time.")
+            raise PenstockError(f"{names} is a process, which cannot be replayed in virtual time.")
         self.texts = Texts()
         """The texts of messages, which all replays share."""
 
@@ -324,13 +326,13 @@ class VirtualReproducer:
 
     def run(self, inputs: Sequence[RecordedInput], *, tries: int = 1) -> Attempt:  # noqa: ARG002 - the protocol's
         """Replay some of the script's inputs; as that is exact, once is enough."""
-        return self._played(inputs, SilentRecorder(self.setting.version))
+        return self._perform(inputs, SilentRecorder(self.setting.version))
 
     def record(self, inputs: Sequence[RecordedInput], path: Path, *, home: Path | None = None) -> Attempt:
         """Replay some of the script's inputs, and write what happens as a trace."""
         writer = writer_of(self.script, self.setting, path, home, wide=self.wide)
         with closing(Recorder(writer, self.setting.version)) as recorder, origins.recorded(returns=False):
-            return self._played(inputs, recorder)
+            return self._perform(inputs, recorder)
 
     def rewritten(self, inputs: Sequence[RecordedInput]) -> Recording | None:
         """Return a replay of some inputs as a script of its own, if it leads to the violation."""
@@ -342,7 +344,7 @@ class VirtualReproducer:
             script = script_of(read_trace(path), self.script.scenario)
             return replace(script, violation=self.script.violation)
 
-    def _played(self, inputs: Sequence[RecordedInput], recorder: Recorder) -> Attempt:
+    def _perform(self, inputs: Sequence[RecordedInput], recorder: Recorder) -> Attempt:
         began = time.perf_counter()
         play = _Play(self, inputs, recorder)
         drive(play.play())
@@ -399,7 +401,7 @@ class _Play:
             await self.stage.perform(cue.what)
         except PenstockError as error:
             self._skipped.append(cue.line)
-            following.differ(cue.line, str(cue), f"no way to do it ({str(error).rstrip('.')})")
+            following.differ(cue.line, str(cue), f"an error ({str(error).rstrip('.')})")
             return False
         self._given += 1
         return True
@@ -466,7 +468,7 @@ class _Watched:
         said = "" if record.message is None else masked(str(record.message))
         self._seen[masked(str(record.transition)), said] += 1
 
-    def matched(self, events: Sequence[Event]) -> tuple[Event, ...]:
+    def take_matched(self, events: Sequence[Event]) -> tuple[Event, ...]:
         """Return the expected events that happened, each as often as it did, and begin anew."""
         found = []
         for event in events:
@@ -486,11 +488,11 @@ class PeekingReproducer(VirtualReproducer):
             return super().run(inputs, tries=tries)
         # What is left must not depend on inputs that nobody plays any more.
         kept, idle = rewritten(self.script.inputs, inputs, self.setting.homes)
-        inferred = VirtualReproducer(self.inferred(kept), setting=self.setting, wide=self.wide)
+        inferred = VirtualReproducer(self.infer(kept), setting=self.setting, wide=self.wide)
         found = inferred.run(kept, tries=tries)
         return replace(found, skipped=tuple(sorted({*found.skipped, *idle})))
 
-    def inferred(self, inputs: Sequence[RecordedInput]) -> Recording:
+    def infer(self, inputs: Sequence[RecordedInput]) -> Recording:
         """Return a script of some inputs that expects only what came when it was looked for."""
         script = self.script.only(inputs)
         stage = ReplayStage(self.setting, SilentRecorder(self.setting.version))
@@ -498,7 +500,7 @@ class PeekingReproducer(VirtualReproducer):
         stage.observers.append(watched.observe)
         stage.offer_all()
         stage.run()
-        opening = watched.matched(script.expected[0])
+        opening = watched.take_matched(script.expected[0])
         following = GuidedReplay(script, stage, Texts(), exact=True)
         following.pass_over(opening)
         expected = [opening]
@@ -507,7 +509,7 @@ class PeekingReproducer(VirtualReproducer):
             came = self._ahead(stage, watched, cue, events)
             stage.return_to(before)
             self._as_recorded(stage, following, cue, script.doings.get(cue.line, ()), came)
-            watched.matched(())
+            watched.take_matched(())
             expected.append(came)
         return replace(script, expected=tuple(expected))
 
@@ -524,7 +526,7 @@ class PeekingReproducer(VirtualReproducer):
             drive(go_on())
         except PenstockError:
             return ()
-        return watched.matched(events)
+        return watched.take_matched(events)
 
     def _as_recorded(
         self,

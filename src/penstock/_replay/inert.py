@@ -63,16 +63,18 @@ class Inert:
 def inert_network(trace: Trace) -> Inert:
     """Return the network of a trace; an error says why it does not carry enough for that."""
     if isinstance(trace, ProofTrace):
-        raise PenstockError("The packets of a proof are sets, which its controller has to be asked about.")
+        raise PenstockError("The trace of a proof has sets of packets, which only its controller can answer.")
     if isinstance(trace.network, Mapping) and trace.network.get(JOINING, ()) is None:
-        raise PenstockError("The trace does not tell how its switches joined, which were too many.")
+        raise PenstockError(
+            "The trace leaves out how its switches joined, since there were too many of them."
+        )
     with nothing_runs():
         scene = read_scene(trace.network)
         scenario = scenario_of(dict(trace.scenario), _NOWHERE)
-        return scenario.fitted(lambda: _assembled(scenario, scene, fuzzed=isinstance(trace, FuzzTrace)))
+        return scenario.fitted(lambda: _assemble(scenario, scene, fuzzed=isinstance(trace, FuzzTrace)))
 
 
-def _assembled(scenario: Scenario, scene: Scene, *, fuzzed: bool) -> Inert:
+def _assemble(scenario: Scenario, scene: Scene, *, fuzzed: bool) -> Inert:
     if not fuzzed:
         return Inert(_InertBuilding(scenario, scene).assembled().network, scene.actors, frozenset())
     setting = _InertFuzzBuilding(scenario, scene).setting()

@@ -133,9 +133,9 @@ class LiveReproducer:
         while True:
             tried += 1
             self._tell(len(inputs), tried, tries)
-            attempt = self._believed(inputs)
+            attempt = self._play_with_doubt(inputs)
             if not attempt.reproduced and self._is_first(inputs):
-                attempt, _ = self.played(inputs, SilentLog(self.setting.version), short=False)
+                attempt, _ = self.play_noting_missing(inputs, SilentLog(self.setting.version), short=False)
                 if attempt.reproduced:
                     self.lessons.pace = TimeScale.RECORDED
             elif attempt.reproduced and self._is_first(inputs):
@@ -150,11 +150,11 @@ class LiveReproducer:
             played = f"{inputs:,} input{'' if inputs == 1 else 's'}"
             self.announce(f"starting {names} and playing {played}{often}")
 
-    def _believed(self, inputs: Sequence[RecordedInput]) -> Attempt:
+    def _play_with_doubt(self, inputs: Sequence[RecordedInput]) -> Attempt:
         """Replay some inputs; without the violation, and if something expected stayed away, once more."""
-        attempt, missed = self.played(inputs, SilentLog(self.setting.version))
+        attempt, missed = self.play_noting_missing(inputs, SilentLog(self.setting.version))
         if missed and not attempt.reproduced:
-            attempt, again = self.played(inputs, SilentLog(self.setting.version))
+            attempt, again = self.play_noting_missing(inputs, SilentLog(self.setting.version))
             missed &= again
         self.lessons.miss(sorted(missed), lines_of(inputs))
         return attempt
@@ -163,7 +163,7 @@ class LiveReproducer:
         """Replay some of the script's inputs once, and write what happens as a trace."""
         writer = writer_of(self.script, self.setting, path, home, wide=self.wide)
         with closing(WrittenLog(writer, self.setting.version)) as recorder:
-            return self.played(inputs, recorder, patient=True)[0]
+            return self.play_noting_missing(inputs, recorder, patient=True)[0]
 
     def _is_first(self, inputs: Sequence[RecordedInput]) -> bool:
         """Tell whether a replay says what time means to this violation, and nobody knows that yet."""
@@ -176,7 +176,7 @@ class LiveReproducer:
     def _is_short(self) -> bool:
         return not self.waiting.careful and self.lessons.pace is not TimeScale.RECORDED
 
-    def played(
+    def play_noting_missing(
         self,
         inputs: Sequence[RecordedInput],
         recorder: WrittenLog,
@@ -256,7 +256,7 @@ class LivePeekingReproducer(LiveReproducer):
         if self.is_whole(inputs) or self.waiting.careful:
             return super().run(inputs, tries=tries)
         began = time.perf_counter()
-        part, found = self.inferred(inputs)
+        part, found = self.infer(inputs)
         if found is None:
             found = self._player(part).run(part.inputs, tries=tries)
         kept = {cue.line for cue in part.inputs}
@@ -267,7 +267,7 @@ class LivePeekingReproducer(LiveReproducer):
             seconds=time.perf_counter() - began,
         )
 
-    def inferred(self, inputs: Sequence[RecordedInput]) -> tuple[Recording, Attempt | None]:
+    def infer(self, inputs: Sequence[RecordedInput]) -> tuple[Recording, Attempt | None]:
         """Return a script of some inputs that expects only what came when it was looked for.
 
         If a scout met the violation, that is returned too.
@@ -275,8 +275,8 @@ class LivePeekingReproducer(LiveReproducer):
         # What is left must not depend on inputs that nobody plays any more.
         kept, _ = rewritten(self.script.inputs, inputs, self.setting.homes)
         part = self.script.only(kept)
-        found = self._scouted(part)
-        return replace(part, expected=self._expected(part)), found if found.reproduced else None
+        found = self._scout(part)
+        return replace(part, expected=self._without_missing(part)), found if found.reproduced else None
 
     def _player(self, part: Recording) -> LiveReproducer:
         """Return what plays a part of the run without looking ahead."""
@@ -284,18 +284,18 @@ class LivePeekingReproducer(LiveReproducer):
             part, setting=self.setting, wide=self.wide, waiting=self.waiting, lessons=self.lessons, part=True
         )
 
-    def _scouted(self, part: Recording) -> Attempt:
+    def _scout(self, part: Recording) -> Attempt:
         player = self._player(part)
         for number in range(1, MOST_SCOUTS + 1):
             self.scouts += 1
             kind = partial(_Scout, looks=self._looks, insistent=number == MOST_SCOUTS)
             try:
-                return player.played(part.inputs, SilentLog(self.setting.version), kind=kind)[0]
+                return player.play_noting_missing(part.inputs, SilentLog(self.setting.version), kind=kind)[0]
             except _ChangedError:
                 continue
         raise AssertionError("the last scout does not turn back")
 
-    def _expected(self, part: Recording) -> tuple[tuple[Event, ...], ...]:
+    def _without_missing(self, part: Recording) -> tuple[tuple[Event, ...], ...]:
         """Return what is expected around the inputs of a script, without what was looked for in vain."""
         lines = [cue.line for cue in part.inputs]
         found = [part.expected[0]]

@@ -414,7 +414,7 @@ class LivePlay:
             await self.stage.perform(Check() if cut_short else cue.what)
         except PenstockError as error:
             self._skipped.append(cue.line)
-            self._differ(Divergence(cue.line, str(cue), f"no way to do it ({str(error).rstrip('.')})"))
+            self._differ(Divergence(cue.line, str(cue), f"an error ({str(error).rstrip('.')})"))
             return
         self._given += 1
         if isinstance(cue.what, Wait):

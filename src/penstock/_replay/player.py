@@ -156,7 +156,7 @@ def silent_playable(trace: AnyTrace) -> Playable:
         inert = inert_network(trace)
         reading = _Reading(trace, inert.network)
         said = {} if inert.actors <= inert.processes else reading.said(inert.actors)
-        start = _joined(inert.network, reading.joining(inert.actors))
+        start = _join_switches(inert.network, reading.joining(inert.actors))
     except PenstockError as error:
         text, run = str(error).rstrip("."), what_runs(trace.scenario)
         raise PenstockError(f"{text}: --run runs {run} for it.") from None
@@ -193,8 +193,7 @@ def said_again(trace: SearchTrace | FuzzTrace, base: Path, consent: Consent) -> 
         if played.failure or record is None or line.differs_from(record):
             why = played.failure or f"now it is {str(record)[:MOST_SHOWN]}"
             raise PenstockError(
-                f"The controller does not do the same again at line {line.number}, so what it sent "
-                f"is not known: {why}."
+                f"The controller diverges at line {line.number}, so what it sent is not known: {why}."
             )
         own = line.node in scene.actors and line.wire is None
         lines.append(replace(line, said=said_in(record, scene.version)) if own else line)
@@ -202,14 +201,14 @@ def said_again(trace: SearchTrace | FuzzTrace, base: Path, consent: Consent) -> 
     return replace(trace, lines=tuple(lines), joining=joining, network=scene.as_json())
 
 
-def _joined(network: Network, turns: Iterator[Turn]) -> GlobalState:
+def _join_switches(network: Network, turns: Iterator[Turn]) -> GlobalState:
     """Return a network as it is once its switches have joined as they did."""
     world = World(network)
     taker = _Taker(world)
     for turn in turns:
         _, failure = taker.take(turn)
         if failure:
-            raise PenstockError(f"The switches do not join as they did ({failure}).")
+            raise PenstockError(f"The switches join in another way than recorded ({failure}).")
     return world.snapshot()
 
 
@@ -240,7 +239,7 @@ class _Reading:
         given = [input_of(self._inputs[cause]) for cause in line.causes if cause in self._inputs]
         what = given[0] if given else None
         if line.octets is not None:
-            return _decoded(line, line.octets)
+            return _decode(line, line.octets)
         if line.wire is not None:
             return Frame(line.wire, what.tag if isinstance(what, InjectFrame) else "")
         match what:
@@ -253,8 +252,8 @@ class _Reading:
             case IgnoreFlowMods(_, count):
                 return FlowModsIgnored(count)
         raise PenstockError(
-            f"Line {line.number} of the trace puts in a message that it neither has the bytes nor the "
-            "input of: it cannot be played."
+            f"Line {line.number} of the trace injects a message without its bytes or its input: "
+            "it cannot be played."
         )
 
     # What actors said.
@@ -308,7 +307,7 @@ def _flights(line: Line) -> tuple[InFlight, ...]:
     return tuple(InFlight(endpoint_of(each.channel), each.message) for each in line.said)
 
 
-def _decoded(line: Line, octets: bytes) -> Message:
+def _decode(line: Line, octets: bytes) -> Message:
     """Return the message in a line's bytes."""
     try:
         return decode(octets, line.version)
@@ -334,7 +333,7 @@ def _moments(lines: tuple[Line, ...]) -> list[int | None]:
         else:
             found.append(bound - 1)
         if (found[-1] or 0) > MOST_MS:
-            raise PenstockError(f"Line {line.number} of the trace is of a time that no run reaches.")
+            raise PenstockError(f"Line {line.number} of the trace has a time out of range.")
     return found[::-1]
 
 
@@ -384,7 +383,7 @@ class _Taker:
             _compare_said(turn)
             for channel, message in turn.puts:
                 # What an actor said is in the trace with the packet's name, what came on a socket is not.
-                known = message if turn.line.said else self._named(channel, message)
+                known = message if turn.line.said else self._with_recorded_ids(channel, message)
                 put = self._world.inject(channel, known)
                 record = put if record is None else record
         except (PenstockError, ComponentRaised, ValueError) as error:  # a stranger's port may be no number
@@ -398,7 +397,7 @@ class _Taker:
             for place, record in enumerate(self._due):
                 if record.node == node:
                     return self._due.pop(place)
-        raise PenstockError(f"nothing falls due at {node}")
+        raise PenstockError(f"no timeout is due at {node}")
 
     # Packets are called again what they were called when a controller gives them back.
 
@@ -407,7 +406,7 @@ class _Taker:
             ledger = self._ledgers.setdefault(record.node, Ledger())
             ledger.hand_over(record.transition.node, record.message)
 
-    def _named(self, channel: Endpoint, message: Message) -> Message:
+    def _with_recorded_ids(self, channel: Endpoint, message: Message) -> Message:
         ledger = self._ledgers.get(channel.node)
         if ledger is None or not isinstance(message, OpenFlowMessage):
             return message

@@ -250,11 +250,11 @@ def script_of(
     match trace:
         case FuzzTrace():
             mask_values_of(scenario.fuzzing().masks)
-            script = _Fuzzed(trace, _chosen(trace, line, invariant)).script(scenario)
+            script = _Fuzzed(trace, _choose_violation(trace, line, invariant)).script(scenario)
         case SearchTrace() | ProofTrace():
             verdict = trace.verdict
             violation = None if verdict is None else Violation(verdict.property, verdict.message)
-            script = searched(trace.lines, scenario, violation, build(scenario).network)
+            script = recording_of_search(trace.lines, scenario, violation, build(scenario).network)
         case _:
             assert_never(trace)
     return replace(script, code=_code_digest(scenario))
@@ -266,16 +266,18 @@ def _code_digest(scenario: Scenario) -> str:
     return blake2b(found.encode(), digest_size=8).hexdigest()
 
 
-def _chosen(trace: FuzzTrace, line: int | None, invariant: str | None) -> FindingLine | None:
+def _choose_violation(trace: FuzzTrace, line: int | None, invariant: str | None) -> FindingLine | None:
     violated = [found for found in trace.findings if found.verdict == "violated"]
     if line is not None:
         named = [found for found in violated if found.number == line]
         if not named:
-            raise PenstockError(f"Line {line} of the trace tells no violation: leave it out for the first.")
+            raise PenstockError(
+                f"Line {line} of the trace is not a violation: leave it out to take the first."
+            )
         return named[0]
     lasting = [found for found in violated if found.persistent and invariant in (None, found.invariant)]
     if invariant is not None and not lasting:
-        raise PenstockError(f"Nothing in the trace breaks {invariant} for good.")
+        raise PenstockError(f"The trace has no persistent violation of {invariant}.")
     meant = [found for found in lasting if found.invariant == trace.about]
     return next(iter((*meant, *lasting)), None)
 
@@ -383,7 +385,7 @@ def event_of(line: Line, began: int = 0, stirred_by: tuple[int, ...] = ()) -> Ev
     )
 
 
-def searched(
+def recording_of_search(
     lines: Sequence[Line], scenario: Scenario, violation: Violation | None, network: Network
 ) -> Recording:
     """Return a run of a search as a script; what hosts and the fabric did are its inputs."""
@@ -426,7 +428,7 @@ def rewritten(
                     now[host] = place
                     found.append(cue)
                 case Fault(verb, target):
-                    found.append(replace(cue, what=Fault(verb, _renamed(target, recorded, now))))
+                    found.append(replace(cue, what=Fault(verb, _link_now(target, recorded, now))))
                 case _:
                     found.append(cue)
         if isinstance(original.what, MoveHost):
@@ -434,7 +436,7 @@ def rewritten(
     return tuple(found), tuple(idle)
 
 
-def _renamed(link: str, recorded: Mapping[str, Endpoint], now: Mapping[str, Endpoint]) -> str:
+def _link_now(link: str, recorded: Mapping[str, Endpoint], now: Mapping[str, Endpoint]) -> str:
     """Return what a host's link is called where the host is now."""
     host, _, _ = link.partition("-")
     if host not in recorded or link != f"{host}-{recorded[host].node}":

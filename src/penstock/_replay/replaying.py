@@ -141,20 +141,20 @@ def replay(
     trace = read_trace(file)
     match trace:
         case ProofTrace():
-            return _proved(trace, file.parent, consent)
+            return _replay_proof(trace, file.parent, consent)
         case FuzzTrace():
-            return _fuzzed(trace, runnable(trace, file.parent, consent), file, tries, waiting)
+            return _replay_fuzzing(trace, runnable(trace, file.parent, consent), file, tries, waiting)
         case SearchTrace():
-            return _searched(trace, build(runnable(trace, file.parent, consent)))
+            return _replay_search(trace, build(runnable(trace, file.parent, consent)))
         case _:
             assert_never(trace)
 
 
-def _searched(trace: SearchTrace, built: Built) -> Replay:
+def _replay_search(trace: SearchTrace, built: Built) -> Replay:
     """Take a run of a search again in its network."""
     player = TracePlayer(playable_in(trace, built.network, built.start))
     watch = Watch(built.network, built.properties)
-    replayed = _watched(player, watch)
+    replayed = _replay_watching(player, watch)
     if replayed.diverged is not None:
         return replayed
     if is_quiet(player.world):
@@ -167,7 +167,7 @@ def _searched(trace: SearchTrace, built: Built) -> Replay:
     return replace(replayed, reproduced=reproduced, cause=verdict.cause, judged=judged)
 
 
-def _proved(trace: ProofTrace, base: Path, consent: Consent) -> Replay:
+def _replay_proof(trace: ProofTrace, base: Path, consent: Consent) -> Replay:
     """Take a run of a proof again in the lifted network."""
     from penstock._verify.replaying import lifted_again
 
@@ -175,7 +175,7 @@ def _proved(trace: ProofTrace, base: Path, consent: Consent) -> Replay:
     claims = lifted.claims()
     player = TracePlayer(playable_in(trace, lifted.model.network, lifted.model.start))
     watch = Watch(lifted.model.network, claims.invariants)
-    replayed = _watched(player, watch)
+    replayed = _replay_watching(player, watch)
     if replayed.diverged is not None or trace.verdict is None:
         return replayed
     if claims.temporal:
@@ -184,7 +184,7 @@ def _proved(trace: ProofTrace, base: Path, consent: Consent) -> Replay:
     return replace(replayed, reproduced=reproduced)
 
 
-def _watched(player: TracePlayer, watch: Watch) -> Replay:
+def _replay_watching(player: TracePlayer, watch: Watch) -> Replay:
     """Take a run again with its properties watching, up to the first step that differs."""
     wanted = player.playable.trace.verdict
     said = (wanted.property, wanted.message) if wanted is not None else ("", "")
@@ -206,22 +206,24 @@ def _short(message: str | None, sends: tuple[str, ...]) -> str:
     return f"{message or 'an action'} -> {'; '.join(sends) or 'nothing'}"
 
 
-def _fuzzed(trace: FuzzTrace, scenario: Scenario, path: Path, tries: int, waiting: Waiting | None) -> Replay:
+def _replay_fuzzing(
+    trace: FuzzTrace, scenario: Scenario, path: Path, tries: int, waiting: Waiting | None
+) -> Replay:
     script = script_of(trace, scenario)
     reproducer = reproducer_of(script, wide=trace.is_wide, waiting=waiting or USUAL)
     if not reproducer.is_exact:
         attempt = reproducer.run(script.inputs, tries=tries)
-        return replace(_described(script, attempt), judged=is_judged(script, reproducer))
+        return replace(_as_replay(script, attempt), judged=is_judged(script, reproducer))
     with TemporaryDirectory() as folder:
         again = Path(folder) / "trace.jsonl"
         attempt = reproducer.record(script.inputs, again)
         end = script.violation.line if script.violation is not None else None
         diverged, difference, compared = _difference(path, again, end)
-    described = _described(script, attempt, diverged, difference, compared)
+    described = _as_replay(script, attempt, diverged, difference, compared)
     return replace(described, judged=is_judged(script, reproducer))
 
 
-def _described(
+def _as_replay(
     script: Recording, attempt: Attempt, diverged: int | None = None, difference: str = "", lines: int = 0
 ) -> Replay:
     violation = script.violation

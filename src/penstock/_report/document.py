@@ -23,7 +23,7 @@ from penstock._explain.explaining import finding_cause_lines
 from penstock._report.gathering import Gathered, Minimised, gather, inputs_of
 from penstock._report.layout import Drawing, controllers_in, drawing_in, drawing_of
 from penstock._report.run_story import Choice, chosen_lines, tell_run
-from penstock._report.steps import ReportStep, StepWriter, Strings, connected, placeless
+from penstock._report.steps import ReportStep, StepWriter, Strings, channel_receivers, placeless
 from penstock._report.unfolding import Unfolded, unfold
 from penstock._rootcause.plotting import turning_points
 from penstock._story.story import numbered
@@ -139,10 +139,10 @@ def document_of(gathered: Gathered, consent: Consent | None = None, *, states: b
 
 def _whole(gathered: Gathered, states: Unfolded, *, wanted: bool) -> Document:
     trace = gathered.trace
-    document = opened(gathered, states)
+    document = open_document(gathered, states)
     document.remarks += (*states.remarks, *states.left_out)
     if trace.lines and not wanted:
-        document.remarks.append("States are not shown, since they were not wanted.")
+        document.remarks.append("States are left out, as --no-states asks.")
     document.states, document.states_until = states.has_states, states.until
     number, numbers = document.strings.number, document.strings.numbers
     document.start = [
@@ -157,7 +157,7 @@ def _whole(gathered: Gathered, states: Unfolded, *, wanted: bool) -> Document:
     return document
 
 
-def opened(gathered: Gathered, states: Unfolded, *, growing: bool = False) -> Document:
+def open_document(gathered: Gathered, states: Unfolded, *, growing: bool = False) -> Document:
     """Return a report with all that is known before its steps; in one that grows anything may happen yet."""
     trace = gathered.trace
     drawing = _drawing(trace, states)
@@ -169,7 +169,7 @@ def opened(gathered: Gathered, states: Unfolded, *, growing: bool = False) -> Do
     name = name if isinstance(name, str) else gathered.file.stem
     verdict = verdict_of(trace)
     document = Document(
-        title=f"{name}: {verdict['property']} is broken" if verdict is not None else name,
+        title=f"{name}: {verdict['property']} is violated" if verdict is not None else name,
         engine=trace.engine,
         source=placeless(gathered.source),
         drawing=drawing,
@@ -210,7 +210,7 @@ def _drawing(trace: Trace, states: Unfolded) -> Drawing:
 
 
 def _told_by_lines(trace: Trace, controllers: list[str]) -> Drawing:
-    heard = connected(trace.lines)
+    heard = channel_receivers(trace.lines)
     kinds = dict.fromkeys(controllers, "controller")
     links: dict[frozenset[Endpoint], tuple[Endpoint, Endpoint]] = {}
     control: dict[tuple[str, str], None] = {}

@@ -60,7 +60,7 @@ def gather(path: Path) -> Gathered:
     remarks: list[str] = []
     is_run = isinstance(trace, FuzzTrace) and file.parent.name != FOLDER
     summary = read_summary(file.parent / SUMMARY, remarks) if is_run else None
-    minimised = _minimised(file, trace, remarks)
+    minimised = _minimisation(file, trace, remarks)
     return Gathered(file, trace, summary, minimised, tuple(remarks))
 
 
@@ -70,7 +70,7 @@ def minimising_folder(file: Path) -> Path | None:
     return next((folder for folder in found if (folder / FILE).is_file()), None)
 
 
-def _minimised(file: Path, trace: Trace, remarks: list[str]) -> Minimised | None:
+def _minimisation(file: Path, trace: Trace, remarks: list[str]) -> Minimised | None:
     folder = minimising_folder(file)
     if folder is None:
         return None
@@ -115,7 +115,7 @@ def read_summary(file: Path, remarks: list[str]) -> Mapping[str, object] | None:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        remarks.append(f"{file.name} is damaged, so nothing of it is shown.")
+        remarks.append(f"{file.name} is damaged and left out.")
         return None
     return _placeless(found)
 

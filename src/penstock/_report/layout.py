@@ -73,7 +73,7 @@ class Drawing:
 
     def as_json(self) -> dict[str, object]:
         """Return the picture as plain data."""
-        places = placed(self)
+        places = place_nodes(self)
         return {
             "nodes": [
                 {"name": name, "kind": self.kinds[name], "x": round(x, 4), "y": round(y, 4)}
@@ -137,7 +137,7 @@ def controllers_in(trace: Trace) -> list[str]:
     return [str(name) for name in named] if isinstance(named, Mapping) and named else ["c0"]
 
 
-def placed(drawing: Drawing) -> dict[str, Point]:
+def place_nodes(drawing: Drawing) -> dict[str, Point]:
     """Return where each node is, in a square from 0 to 1."""
     controllers = drawing.of("controller")
     others = [*drawing.of("switch"), *drawing.of("host")]
@@ -145,7 +145,7 @@ def placed(drawing: Drawing) -> dict[str, Point]:
     small = len(others) <= MOST_BY_STRESS
     places = _flat(_by_stress(others, near)) if small else _on_circles(drawing, near)
     top = _ABOVE if controllers else 0.0
-    fitted = _fitted(places, top)
+    fitted = _fit(places, top)
     for number, name in enumerate(controllers, 1):
         fitted[name] = (number / (len(controllers) + 1), 0.04)
     return fitted
@@ -189,11 +189,11 @@ def _by_stress(names: Sequence[str], near: Neighbours) -> dict[str, Point]:
     apart = {name: _distances(name, near) for name in names}
     for _ in range(_ROUNDS):
         for name in names:
-            places[name] = _wanted(name, places, apart[name])
+            places[name] = _target(name, places, apart[name])
     return places
 
 
-def _wanted(name: str, places: Mapping[str, Point], apart: Mapping[str, int]) -> Point:
+def _target(name: str, places: Mapping[str, Point], apart: Mapping[str, int]) -> Point:
     """Return where a node's distances to the others ask it to be."""
     x, y = places[name]
     weights = across = down = 0.0
@@ -246,7 +246,7 @@ def _flat(places: dict[str, Point]) -> dict[str, Point]:
     return {name: (x * flip_x, y * flip_y) for name, (x, y) in turned.items()}
 
 
-def _fitted(places: Mapping[str, Point], top: float) -> dict[str, Point]:
+def _fit(places: Mapping[str, Point], top: float) -> dict[str, Point]:
     """Return places moved and scaled into the picture, below what is kept free; both axes alike."""
     if not places:
         return {}

@@ -4,7 +4,7 @@
      1. ●       │       │     h1 sends h1#1 [UDP 10.0.0.1:7 > 10.0.0.2:7]
      2. ├──────►●       │     h1#1
      3. │       ├──────►✗     PacketIn(port=1, no_match)
-     ✗                        ControllerCrash is broken
+     ✗                        ControllerCrash is violated
 
 Each step is a row and marks the component that took it.  A message is drawn once: as an arrow from its
 sender in the row in which it arrives, as an arrow that ends in × where it is lost, or below the last step if
@@ -130,7 +130,7 @@ def trace_picture(trace: Trace, choice: Choice, *, width: int, plain: bool = Fal
             case FindingLine():
                 if line.verdict == "repeated":
                     continue
-                news = "holds again" if line.verdict == "healed" else "is broken"
+                news = "holds again" if line.verdict == "healed" else "is violated"
                 happenings.append((line.number, Note(f"{line.invariant} {news}", line.verdict != "healed")))
             case LogLine():
                 pass
@@ -145,7 +145,7 @@ def trace_picture(trace: Trace, choice: Choice, *, width: int, plain: bool = Fal
 
 def broken_note(name: str) -> Note:
     """Return the line that says that a property is broken."""
-    return Note(f"{name} is broken", broken=True)
+    return Note(f"{name} is violated", broken=True)
 
 
 # What there is to draw.
@@ -187,22 +187,22 @@ class _UnderWay:
         channel = Endpoint(node, what)
         tag = _tag(map(str, (*record.sends, *record.events)))
         if verb == DELIVER:
-            sent = self._taken(channel, record.message)
+            sent = self._pop_head(channel, record.message)
             tag = sent.about or tag
             text = sent.text + _since(sent, number) + _mishap(record)
             yield Row(number, text, record.node, node, lost=_is_dropped(record))
         elif verb == "drop":
-            yield self._lost(number, number, channel, self._taken(channel, record.lost[0].message))
+            yield self._lost_row(number, number, channel, self._pop_head(channel, record.lost[0].message))
         else:
             if verb in CHANNEL_FAULTS:
                 self._suffer(verb, self._queues[channel])
             yield Row(number, headline(record).rstrip(".") + _mishap(record), record.node)
         for end, message in record.sends:
-            self._queues[end].append(_sent(number, message, tag))
+            self._queues[end].append(_about(number, message, tag))
         for end, message in record.lost if verb != "drop" else ():
             # What the fabric cuts was on its way before; what others lose they sent just now.
-            sent = self._taken(end, message) if record.node == FABRIC else _sent(number, message, tag)
-            yield self._lost(None, number, end, sent)
+            sent = self._pop_head(end, message) if record.node == FABRIC else _about(number, message, tag)
+            yield self._lost_row(None, number, end, sent)
 
     def rest(self) -> Iterator[Row]:
         """Yield the rows of the messages that did not arrive."""
@@ -210,13 +210,13 @@ class _UnderWay:
             for sent in queue:
                 yield Row(None, f"{sent.text} under way, sent in {sent.step}", source=end.node)
 
-    def _lost(self, shown: int | None, number: int, end: Endpoint, sent: _Sent) -> Row:
+    def _lost_row(self, shown: int | None, number: int, end: Endpoint, sent: _Sent) -> Row:
         return Row(shown, f"lost: {sent.text}{_since(sent, number)}", source=end.node, lost=True)
 
-    def _taken(self, channel: Endpoint, message: Message | None) -> _Sent:
+    def _pop_head(self, channel: Endpoint, message: Message | None) -> _Sent:
         """Return the message at the head of a channel, which leaves it."""
         queue = self._queues[channel]
-        return queue.popleft() if queue else _sent(0, message, "")
+        return queue.popleft() if queue else _about(0, message, "")
 
     def _suffer(self, fault: str, queue: deque[_Sent]) -> None:
         """Have something go wrong at the head of a channel, which is as far as faults reach."""
@@ -225,7 +225,7 @@ class _UnderWay:
         queue.extendleft(each for each in reversed(suffered) if isinstance(each, _Sent))
 
 
-def _sent(step: int, message: Message | None, tag: str) -> _Sent:
+def _about(step: int, message: Message | None, tag: str) -> _Sent:
     """Return a message with what it is about: the packet that it names, or that it was sent because of.
 
     It is called by its own name, with the packet where it carries one.
@@ -260,7 +260,7 @@ def _mishap(record: Record) -> str:
             case "crashed":
                 return f", raised {event.detail[1]}"
             case "hung":
-                return ", hangs"
+                return ", does not return"
             case "refused":
                 return ", refused"
     return ""
@@ -270,27 +270,27 @@ def lanes_of(records: Iterable[Record]) -> list[str]:
     """Return the components that took part: hosts, switches, the fabric, controllers, each by name."""
     kinds: dict[str, int] = {}
 
-    def seen(name: str, kind: int) -> None:
+    def classify(name: str, kind: int) -> None:
         kinds[name] = max(kind, kinds.get(name, _HOST))
 
     for record in records:
         verb, node, what = record.transition
-        seen(record.node, _HOST)
+        classify(record.node, _HOST)
         if verb != ACT and verb != TIME:
-            seen(node, _HOST)
+            classify(node, _HOST)
         if any(event.kind in _OF_SWITCHES for event in record.events):
-            seen(record.node, _SWITCH)
+            classify(record.node, _SWITCH)
         if verb == ACT and str(what).startswith("join "):
-            seen(node, _CONTROLLER)
-            seen(str(what).removeprefix("join "), _SWITCH)
+            classify(node, _CONTROLLER)
+            classify(str(what).removeprefix("join "), _SWITCH)
         if verb == DELIVER and str(record.message).startswith("PacketIn"):
-            seen(node, _SWITCH)
-            seen(record.node, _CONTROLLER)
+            classify(node, _SWITCH)
+            classify(record.node, _CONTROLLER)
         elif verb == DELIVER and isinstance(record.message, OpenFlowMessage):
-            seen(record.node, _SWITCH)
-            seen(node, _SWITCH)
+            classify(record.node, _SWITCH)
+            classify(node, _SWITCH)
         for end, _ in (*record.sends, *record.lost):
-            seen(end.node, _HOST)
+            classify(end.node, _HOST)
     if FABRIC in kinds:
         kinds[FABRIC] = _FABRIC
     return sorted(kinds, key=lambda name: (kinds[name], *_by_number(name)))

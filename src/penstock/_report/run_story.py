@@ -33,7 +33,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if self.first is not None and self.last is not None and self.first > self.last:
-            raise PenstockError(f"There are no lines from {self.first} to {self.last}: give the lower first.")
+            raise PenstockError(f"invalid range {self.first}–{self.last} of lines: give the lower first.")
 
 
 def tell_run(trace: Trace, choice: Choice) -> Iterator[str]:
@@ -42,15 +42,15 @@ def tell_run(trace: Trace, choice: Choice) -> Iterator[str]:
     finding = first_lasting(trace)
     causes = {} if finding is None else {finding.number: finding_cause_lines(trace, finding)}
     if not is_past:
-        folded = _folded(trace, choice)
+        folded = _steps_to_fold(trace, choice)
         whole = not folded and choice.first is None and choice.last is None
-        yield from _told(chosen, causes, folded, whole=whole)
+        yield from _story_lines(chosen, causes, folded, whole=whole)
         return
-    yield f"What led to the first violation that lasted, {len(chosen):,} of {len(trace.items):,} lines:"
+    yield f"What led to the first persistent violation, {len(chosen):,} of {len(trace.items):,} lines:"
     yield ""
-    yield from _told(chosen, causes)
+    yield from _story_lines(chosen, causes)
     yield ""
-    yield "--whole tells all lines, --from and --to some of them."
+    yield "--whole shows all lines, --from and --to some of them."
 
 
 def chosen_lines(trace: Trace, choice: Choice) -> tuple[list[TraceLine], bool]:
@@ -67,7 +67,7 @@ def _is_between(number: int, choice: Choice) -> bool:
     return (choice.first is None or number >= choice.first) and (choice.last is None or number <= choice.last)
 
 
-def _folded(trace: Trace, choice: Choice) -> frozenset[int]:
+def _steps_to_fold(trace: Trace, choice: Choice) -> frozenset[int]:
     """Return the steps of a long run that a search found did not matter, unless all or some are asked for."""
     asked = choice.whole or choice.first is not None or choice.last is not None
     if asked or trace.verdict is None or len(trace.lines) <= LONG:
@@ -75,7 +75,7 @@ def _folded(trace: Trace, choice: Choice) -> frozenset[int]:
     return frozenset(trace.verdict.needless)
 
 
-def _told(
+def _story_lines(
     lines: Sequence[TraceLine],
     causes: Mapping[int, Sequence[str]],
     folded: frozenset[int] = frozenset(),
@@ -113,9 +113,9 @@ def finding_text(line: FindingLine) -> str:
     if line.verdict == "repeated":
         first = "" if line.since is None else f", first at {_seconds(line.since)}"
         often = f"{line.times:,} times{first}, last at {_seconds(line.at)}"
-        return f"  ✗  {line.invariant} was broken {often}: {line.message}"
-    for_now = "" if line.persistent else " for the moment"
-    return f"  ✗  {line.invariant} is broken{for_now} at {_seconds(line.at)}: {line.message}"
+        return f"  ✗  {line.invariant} was violated {often}: {line.message}"
+    for_now = "" if line.persistent else " (not yet persistent)"
+    return f"  ✗  {line.invariant} is violated{for_now} at {_seconds(line.at)}: {line.message}"
 
 
 def _seconds(at: int) -> str:

@@ -33,7 +33,7 @@ from penstock._base.reading import LONGEST_LINE, read_line
 from penstock._base.text import visible, visible_within
 from penstock._minimize.progress import FILE
 from penstock._minimize.writing import FOLDER
-from penstock._report.document import document_of, minimised_part, opened, report_on, verdict_of
+from penstock._report.document import document_of, minimised_part, open_document, report_on, verdict_of
 from penstock._report.gathering import SUMMARY, Gathered, gather, minimising_folder
 from penstock._report.page import render
 from penstock._report.steps import ReportStep, StepWriter
@@ -137,7 +137,7 @@ class _Maker:
             found: dict[str, object] = json.loads(text)  # a report of our own, whatever it is about
         except (OSError, subprocess.TimeoutExpired, ValueError):
             document = report_on(path, states=False)
-            document.remarks.append("Taking the run again came to no end.")
+            document.remarks.append("Replaying the run did not end.")
             return document.as_json()
         return found
 
@@ -199,7 +199,7 @@ class _Growing:
         else:
             trace = self._reader.trace()
             gathered = Gathered(path, trace)
-            self.document = opened(gathered, Unfolded(), growing=True)
+            self.document = open_document(gathered, Unfolded(), growing=True)
         self.document.live = self.document.served = True
         self._writer = StepWriter(self.document.drawing, self.document.lanes, self.document.strings)
 
@@ -251,7 +251,7 @@ class LocalServer(ThreadingHTTPServer):
             super().__init__((ADDRESS, port), answer)
         except OSError as error:
             raise PenstockError(
-                f"Nothing can be served on port {port}: {error.strerror}; give another with --port."
+                f"Cannot serve on port {port}: {error.strerror}; give another with --port."
             ) from None
 
     @contextmanager

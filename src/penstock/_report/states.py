@@ -49,7 +49,7 @@ Sections = Mapping[str, Lines]
 """The lines of a component's state, by section; a section that is empty is left out."""
 
 IN_FLIGHT: Final = "in flight"
-IN_ORDER: Final = frozenset({"pending", "to be carried out"})
+IN_ORDER: Final = frozenset({"pending", "to be executed"})
 """The sections in which the order of the lines has a meaning; in others there is one order for all."""
 MOST_LINES: Final = 2_000
 """How many lines a section may have; the rest is only counted."""
@@ -78,7 +78,7 @@ class Describer:
             case SwitchQueues():
                 yield from self._switch(state.inner)
                 yield "packets", self._part("packets", state.packets, _texts)
-                yield "to be carried out", self._part("control", state.control, _batches)
+                yield "to be executed", self._part("control", state.control, _batches)
                 yield "to be sent on", self._part("forward", state.forward, _texts)
             case ControllerQueues():
                 yield from self._all(state.inner)
@@ -95,7 +95,7 @@ class Describer:
         known = self._known.get(name)
         if known is not None and known[0] is part:
             return known[1]
-        lines = bounded(describe(part))
+        lines = limit_lines(describe(part))
         self._known[name] = (part, lines)
         return lines
 
@@ -125,7 +125,7 @@ class Describer:
     # Hosts.
 
     def _host(self, state: HostState) -> Iterator[tuple[str, Lines]]:
-        yield "state", self._part("memory", state.memory, lambda memory: written("memory", memory))
+        yield "state", self._part("memory", state.memory, lambda memory: value_lines("memory", memory))
         yield "ARP table", self._part("known", state.neighbours.known, _neighbours)
         yield "waiting for an address", self._part("waiting", state.neighbours.waiting, _texts)
         yield (
@@ -139,15 +139,15 @@ class Describer:
         if state == ELSEWHERE:
             return
         if isinstance(state, OsKenState):
-            yield "state", self._part("program", state.snapshot, remembered)
-            yield "sessions", self._part("joined", state.joined, _joined)
+            yield "state", self._part("program", state.snapshot, memory_lines)
+            yield "sessions", self._part("joined", state.joined, _session_lines)
             timers = (state.due, state.hung)
             yield "timers", self._part("timers", timers, _timers)
         else:
-            yield "state", self._part("program", state, remembered)
+            yield "state", self._part("program", state, memory_lines)
 
 
-def bounded(lines: Iterable[str], most: int = MOST_LINES) -> Lines:
+def limit_lines(lines: Iterable[str], most: int = MOST_LINES) -> Lines:
     """Return lines, of which no more than can be looked at."""
     found = tuple(lines)
     return found if len(found) <= most else (*found[:most], f"… and {len(found) - most:,} more")
@@ -214,9 +214,9 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
 def _condition(state: tuple[bool, TableFaults]) -> Iterator[str]:
     powered, faults = state
     if not powered:
-        yield "has no power"
+        yield "is powered off"
     if faults.limit is not None:
-        yield f"takes no more than {faults.limit} entries"
+        yield f"is limited to {faults.limit} entries"
     if faults.ignoring:
         yield f"ignores the next {faults.ignoring} flow-mods"
 
@@ -272,18 +272,18 @@ def _wiring(wiring: Wiring) -> Iterator[str]:
     for end in sorted(wiring.cut, key=str):
         session = isinstance(end.port, str)
         yield f"the control session {end.node}-{end.port} is cut" if session else f"the link at {end} is cut"
-    yield from sorted(f"{name} has no power" for name in wiring.off)
+    yield from sorted(f"{name} is powered off" for name in wiring.off)
     yield from (f"{end.node} is at {place}" for end, place in wiring.moved)
 
 
-def _joined(joined: Iterable[str]) -> Iterator[str]:
+def _session_lines(joined: Iterable[str]) -> Iterator[str]:
     return (f"{name}: open" for name in sorted(joined))
 
 
 def _timers(state: tuple[tuple[str, ...], bool]) -> Iterator[str]:
     due, hung = state
     if hung:
-        yield "does not come to an end any more"
+        yield "does not return"
     yield from (f"next: {timer}" for timer in due)
 
 
@@ -306,14 +306,14 @@ MEMBER: Final = object()
 """Stands for a member of a set, of which the path has told all."""
 
 
-def remembered(state: object) -> Iterable[str]:
+def memory_lines(state: object) -> Iterable[str]:
     """Return what a controller's program remembers in a state."""
     if isinstance(state, Snapshot):
         return _program(state)
     if isinstance(state, tuple) and len(state) > 1 and isinstance(state[1], Snapshot):
         waiting, snapshot = state[:2]
         return (*(f"waits for {name} to join" for name in waiting), *_program(snapshot))
-    return written("state", state)
+    return value_lines("state", state)
 
 
 def _program(snapshot: Snapshot) -> tuple[str, ...]:
@@ -322,7 +322,7 @@ def _program(snapshot: Snapshot) -> tuple[str, ...]:
     return (*found[:MOST_REMEMBERED], *(["… and more"] if len(found) > MOST_REMEMBERED else []))
 
 
-def written(name: str, value: object) -> tuple[str, ...]:
+def value_lines(name: str, value: object) -> tuple[str, ...]:
     """Return an immutable value as lines."""
     if value is None or value == ():
         return ()

@@ -167,7 +167,7 @@ class StepWriter:
     def _line(self, line: Line) -> ReportStep:
         told = line.told or self._story.step(line.number, record_of(line))
         verb, _, where = line.transition.partition(" ")
-        sender, packet = self._delivered(line, where) if verb == DELIVER else (None, None)
+        sender, packet = self._origin(line, where) if verb == DELIVER else (None, None)
         packet = self._packet(line, packet)
         found = self._plain(
             line.number,
@@ -198,7 +198,7 @@ class StepWriter:
 
     # Who sends what to whom.
 
-    def _delivered(self, line: Line, channel: str) -> tuple[int | None, str | None]:
+    def _origin(self, line: Line, channel: str) -> tuple[int | None, str | None]:
         """Return the step that sent what a line delivers, and the packet that it is about."""
         for cause in line.causes:
             if queue := self._sent.get(cause, {}).get((channel, line.message)):
@@ -269,7 +269,7 @@ def _is_frame(message: str) -> bool:
     return _FRAME.fullmatch(message) is not None
 
 
-def connected(lines: Iterable[Line]) -> Mapping[str, str]:
+def channel_receivers(lines: Iterable[Line]) -> Mapping[str, str]:
     """Return who was heard by whom, as far as the lines of a trace tell: the receiver of each channel."""
     found: dict[str, str] = {}
     for line in lines:

@@ -71,19 +71,19 @@ def unfold(
         found.start = watching.start()
     except Exception as error:
         # Whatever a stranger's scenario breaks, the rest of the report does not need it.
-        found.remarks.append(f"States are not shown, since the run cannot be taken again: {_why(error)}.")
+        found.remarks.append(f"States are not shown, since the run cannot be replayed: {_why(error)}.")
         return found
     found.network = player.world.network
     if consent is None and any(line.said for line in (*trace.joining, *trace.lines)):
         found.left_out.append(
-            "What the controller knows is not shown, since nothing was run: "
-            f"--run runs {what_runs(trace.scenario)} for it."
+            "The controller's state is not shown, since nothing was run: --run runs "
+            f"{what_runs(trace.scenario)} for it."
         )
     deadline = time.thread_time() + seconds
     before, room = 0, MOST_TEXT
     for turn in player.playable.turns:
         line = turn.line
-        changes, why = _taken(player, watching, turn)
+        changes, why = _take(player, watching, turn)
         room -= sum(len(text) for change in changes for text in (*change.removed, *change.added))
         if not why and time.thread_time() > deadline:
             why = f"it takes longer than {seconds:g} s"
@@ -104,20 +104,20 @@ def _why(error: Exception) -> str:
     return text if isinstance(error, PenstockError) else f"{type(error).__name__}: {text}"
 
 
-def _taken(player: TracePlayer, watching: Watching, turn: Turn) -> tuple[list[Change], str]:
+def _take(player: TracePlayer, watching: Watching, turn: Turn) -> tuple[list[Change], str]:
     """Take a step; return what it changed, and why it did not go as recorded, if so."""
     wait = 0 if turn.moment is None else turn.moment - player.world.clock
     if wait > LONGEST_WAIT:
-        return [], f"the run goes another way: nothing happens for {wait // 1000:,} s"
+        return [], f"the replay diverges: nothing happens for {wait // 1000:,} s"
     try:
         played = player.forward()
         changes = watching.changes()
     except Exception as error:
-        return [], f"the run breaks off: {_why(error)[:300]}"
+        return [], f"the replay fails: {_why(error)[:300]}"
     if played.failure:
-        return [], f"the run goes another way: {played.failure[:300]}"
+        return [], f"the replay diverges: {played.failure[:300]}"
     if played.differs:
-        return [], f"the run goes another way: now it is {str(played.record)[:300]}"
+        return [], f"the replay diverges: now it is {str(played.record)[:300]}"
     return changes, ""
 
 

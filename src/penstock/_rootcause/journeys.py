@@ -114,7 +114,9 @@ def _on_line(trace: Trace, number: int) -> Sighting:
     lines = {line.number: line for line in trace.lines}
     line = lines.get(number)
     if line is None:
-        raise PenstockError(f"Line {number} is no step of the trace: give a line in which a packet is sent.")
+        raise PenstockError(
+            f"Line {number} is not a step of the trace: give a line in which a packet is sent."
+        )
     sent = list(_frames(line, (*line.sends, *line.lost)))
     arrived = _is_frame(line.message)
     if sent and not (arrived and len({frame for _, frame in sent}) == 1 and line.message == sent[0][1]):

@@ -72,13 +72,13 @@ def _answers(name: str, texts: Iterator[str]) -> Iterator[tuple[int | None, floa
         found = _object(name, number, text)
         took, reproduced, needed = found.get("seconds"), found.get("reproduced"), found.get("needed")
         if not isinstance(took, int | float) or not 0 <= took <= MOST_SECONDS:
-            raise _damaged(name, number)
+            raise _damage(name, number)
         if not isinstance(reproduced, bool):
-            raise _damaged(name, number)
+            raise _damage(name, number)
         if not reproduced:
             yield None, float(took)
         elif isinstance(needed, bool) or not isinstance(needed, int) or not 0 <= needed <= MOST_SIZE:
-            raise _damaged(name, number)
+            raise _damage(name, number)
         else:
             yield needed, float(took)
 
@@ -87,10 +87,10 @@ def _object(name: str, number: int, text: str) -> dict[str, object]:
     try:
         return parse_object(text)
     except ValueError:
-        raise _damaged(name, number) from None
+        raise _damage(name, number) from None
 
 
-def _damaged(name: str, number: int) -> PenstockError:
+def _damage(name: str, number: int) -> PenstockError:
     return PenstockError(f"Line {number} of {name} is damaged: delete the file and minimise again.")
 
 

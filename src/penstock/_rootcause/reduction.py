@@ -89,7 +89,7 @@ class Rewind(TracePlayer):
     def _switch(self, name: str) -> SwitchState:
         if name not in self.playable.switches:
             known = ", ".join(self.playable.switches[:8])
-            raise PenstockError(f"There is no switch {name[:40]!r}: choose {known}.")
+            raise PenstockError(f"unknown switch {name[:40]!r}: choose {known}.")
         state = self.world.state(name)
         assert isinstance(state, SwitchState), "switches have such states"
         return state

@@ -22,7 +22,7 @@ from penstock._base.typed import (
     Seconds,
     Table,
     check_fields,
-    fitted,
+    fit_options,
     made_from,
 )
 from penstock._properties.base import Property
@@ -88,9 +88,9 @@ class Limits(Checked):
         Checked.__post_init__(self)
         for name in self.reductions:
             if name not in (*REDUCTIONS, NONE):
-                raise PenstockError(f"There is no reduction {name!r}: {hint(name, (*REDUCTIONS, NONE))}")
+                raise PenstockError(f"unknown reduction {name!r}: {hint(name, (*REDUCTIONS, NONE))}")
         if NONE in self.reductions and set(self.reductions) != {NONE}:
-            raise PenstockError(f"The reduction {NONE!r} goes with no other: leave it out, or the others.")
+            raise PenstockError(f"The reduction {NONE!r} cannot be combined with others: give it alone.")
 
 
 # Packets that make a difference: `[symbolic]`.
@@ -181,7 +181,7 @@ class FuzzOptions(Checked):
     check_every: Positive = 1
     """How many inputs come between two looks at the invariants, besides those that `check` asks for."""
     persistent_ms: Count = 5000
-    """A violation that lasts for this long is no passing one."""
+    """A violation that lasts for this long is persistent, and not transient."""
     settle_ms: Count = 10_000
     """How long a run waits at its end for the network to come to rest."""
     trace_mb: Positive = 2000
@@ -240,23 +240,23 @@ class Command(Checked):
 
 def command_of(table: Table, where: str) -> Command:
     """Return the command that a controller's table gives."""
-    options = fitted(Command, table, f"[{where}]")
+    options = fit_options(Command, table, f"[{where}]")
     if isinstance(table["cmd"], str):
         try:
             options["cmd"] = tuple(shlex.split(table["cmd"]))
         except ValueError as error:
-            raise PenstockError(f"cmd in [{where}] is no command line: {error}.") from None
+            raise PenstockError(f"invalid cmd in [{where}]: {error}.") from None
     return Command(**options)
 
 
 def checked_pattern(pattern: str, where: str) -> str:
     """Return a pattern of a scenario; one that looks like a regular expression is refused."""
     if not pattern.strip(" *"):
-        raise PenstockError(f"{where} has a pattern without any text in it: write the text to look for.")
+        raise PenstockError(f"{where} has an empty pattern: write the text to match.")
     if any(sign in pattern for sign in (".*", ".+", "\\")) or pattern[0] == "^" or pattern[-1] == "$":
         raise PenstockError(
-            f"{pattern!r} in {where} looks like a regular expression: write a text, in which * stands for "
-            "any characters."
+            f"{pattern!r} in {where} looks like a regular expression: write plain text, in which * "
+            "matches any characters."
         )
     return pattern
 

@@ -173,7 +173,7 @@ class Scenario(Checked):
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
         if not re.fullmatch(r"[\w.-]{1,100}", self.name):
-            sentence = f"The name {self.name!r} of the scenario is no file's: use letters, digits, - and _."
+            sentence = f"invalid scenario name {self.name!r}: use letters, digits, - and _."
             raise about(["name"], sentence)
         if self.controller and self.controllers:
             sentence = "The scenario has both [controller] and [controllers]: keep one of them."
@@ -182,7 +182,9 @@ class Scenario(Checked):
             if isinstance(given, Mapping):
                 _check_controller(given, where)
         if "version" in self.switches:
-            sentence = 'version in [switches] is for the scenario to say: openflow = "1.0" or "1.3".'
+            sentence = (
+                'version does not belong in [switches]: write openflow = "1.0" or "1.3" in the scenario.'
+            )
             raise about(["switches", "version"], sentence)
         # What one command has no use for is wrong all the same if another would refuse it.
         for section, kind in SECTIONS.items():
@@ -220,9 +222,7 @@ class Scenario(Checked):
             raise
         except Exception as error:
             # Code of the user's that is part of a network, or a value which nothing before noticed.
-            raise PenstockError(
-                f"The scenario {self.name} does not fit together, because of {explained(error)}."
-            ) from error
+            raise PenstockError(f"The scenario {self.name} cannot be built: {explained(error)}.") from error
 
     def table(self) -> dict[str, Any]:
         """Return the scenario as plain data; what was given as Python objects is named, not kept."""
@@ -272,7 +272,7 @@ def _check_controller(controller: Table, where: str) -> None:
         raise about((*where.split("."), ways[1]), sentence)
     for key in () if ways else controller:
         if (way := meant_instead(key, _WAYS)) is not None:
-            sentence = f"The key {key!r} in [{where}] is unknown: did you mean {way!r}?"
+            sentence = f"unknown key {key!r} in [{where}]: did you mean {way!r}?"
             raise about((*where.split("."), key), sentence)
     for way in ways:
         with concerning(*where.split("."), way):
@@ -303,11 +303,13 @@ def _folder_in(table: dict[str, Any]) -> str:
 def scenario_of(table: dict[str, Any], folder: Path) -> Scenario:
     """Return the scenario that the user's own plain data describe; that of a trace is `consent.runnable`."""
     if not isinstance(table, dict):
-        raise TypeError("A trace's scenario takes a consent to be built: see penstock._trace.consent.")
+        raise TypeError("Building a trace's scenario needs a Consent: see penstock._trace.consent.")
     known = [item.name for item in fields(Scenario) if item.name != "folder"]
     for key in (key for key in table if key not in known):
         if homes := [f"[{name}]" for name, kind in SECTIONS.items() if key in signature(kind).parameters]:
-            raise about([key], f"The key {key!r} of the scenario has its place in {' or '.join(homes)}.")
+            raise about(
+                [key], (f"The key {key!r} belongs in {' or '.join(homes)}, not at the top of the scenario.")
+            )
     refuse_unknown(table, known, "the scenario")
     return Scenario(**table, folder=folder)
 
@@ -318,13 +320,15 @@ def scenario_at(path: Path) -> Scenario:
         return load_scenario(path)
     if path.suffix == ".py" or (not path.exists() and "." in path.name and path.name == str(path)):
         return _around(path)
-    raise PenstockError(f"{path} is no scenario: give a .toml file, an app's .py file or its module's name.")
+    raise PenstockError(
+        f"{path} is not a scenario: give a .toml file, an app's .py file or its module's name."
+    )
 
 
 def _around(app: Path) -> Scenario:
     """Return a scenario around an app: two switches, and hosts that send whatever makes a difference."""
     if app.suffix == ".py" and not app.is_file():
-        raise PenstockError(f"There is no file {app}: give the path of an app.")
+        raise PenstockError(f"There is no file {app}: check the path of the app.")
     file = app.suffix == ".py"
     return Scenario(
         name=app.stem if file else app.name.rpartition(".")[2],

@@ -82,10 +82,10 @@ class Explanation:
             first = f"step {self.moved.step} ({self.moved.what})"
             second = f"step {self.moved.after} ({self.moved.then})"
             yield f"Order: had {first} come after {second}, {name} would hold."
-        if needed := self._needed(name):
+        if needed := self._need_text(name):
             yield f"Needed: {needed}{' (Not all was tried.)' if self.untried else ''}"
 
-    def _needed(self, name: str) -> str:
+    def _need_text(self, name: str) -> str:
         strict = [event for event in self.left_out if not event.is_subject and not event.otherwise]
         weak = [event for event in self.left_out if event.otherwise]
         if strict:
@@ -93,7 +93,7 @@ class Explanation:
         if weak:
             other = f"but {name} would be broken in another way"
             return f"without {_any_of(weak)}, this would not happen, {other}."
-        return f"nothing but {_listed(self.enough)}." if self.enough else ""
+        return f"nothing but {_event_list(self.enough)}." if self.enough else ""
 
     def as_json(self) -> dict[str, object]:
         """Return the explanation as plain data; what is empty is left out."""
@@ -115,14 +115,14 @@ class Explanation:
         return {name: value for name, value in found.items() if value}
 
 
-def _listed(events: Sequence[Needed]) -> str:
+def _event_list(events: Sequence[Needed]) -> str:
     told = [f"step {event.step} ({event.what})" for event in events[:_MOST_NEEDED]]
     more = f", and {len(events) - len(told)} more" if len(events) > len(told) else ""
     return ", ".join(told) + more
 
 
 def _any_of(events: Sequence[Needed]) -> str:
-    return f"{'any one of ' if len(events) > 1 else ''}{_listed(events)}"
+    return f"{'any one of ' if len(events) > 1 else ''}{_event_list(events)}"
 
 
 def _needed_as_json(event: Needed) -> dict[str, object]:

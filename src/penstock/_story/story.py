@@ -131,7 +131,9 @@ class Story:
         lines = [self._without_orders(record, headline(record, called))]
         lines += consequences(record, self._order_of(number, record), self._rule_of(number, record))
         frames = _frames(record)
-        return _counted(retell_packets(line, lambda found: self._packet(found, frames)) for line in lines)
+        return _merge_repeated(
+            retell_packets(line, lambda found: self._packet(found, frames)) for line in lines
+        )
 
     def _without_orders(self, record: Record, text: str) -> str:
         """Return a sentence of somebody's own action with messages that it was told called by their steps."""
@@ -206,7 +208,7 @@ class Story:
         return f"{name} [{phrase}{difference}]" if difference or before is None else name
 
 
-def _counted(lines: Iterable[str]) -> tuple[str, ...]:
+def _merge_repeated(lines: Iterable[str]) -> tuple[str, ...]:
     """Return lines of which those that come many times are told once, with how often."""
     counts = Counter(lines)
     return tuple(
@@ -269,12 +271,12 @@ def headline(record: Record, message: str = "") -> str:
     channel = f"{node}:{what}"
     if verb == "drop":
         return (
-            f"The wire out of {channel} loses {' and '.join(str(flight.message) for flight in record.lost)}."
+            f"The link out of {channel} loses {' and '.join(str(flight.message) for flight in record.lost)}."
         )
     if verb == "duplicate":
-        return f"The wire out of {channel} delivers its next packet twice."
+        return f"The link out of {channel} duplicates its next packet."
     if verb == "reorder":
-        return f"On the wire out of {channel} the second packet overtakes the first."
+        return f"The link out of {channel} reorders: the second packet overtakes the first."
     return _delivery(record, message)
 
 
@@ -286,7 +288,7 @@ def _action(node: str, what: str, record: Record) -> str:
     if what.startswith("hear "):
         switch, _, told = what.removeprefix("hear ").partition(": ")
         contents = "" if " with " in told else ", as it was sent"
-        return f"Controller {node} hears from {switch}: {told}{contents}."
+        return f"Controller {node} receives from {switch}: {told}{contents}."
     if what.startswith("timer "):
         after, _, name = what.removeprefix("timer ").partition("s ")
         return f"A timer of controller {node} goes off after {after} s: {name}."
@@ -325,20 +327,20 @@ def _injection(node: str, what: Port, record: Record) -> str:
     message = messages[0] if messages else None
     match message:
         case Frame():
-            return f"A frame appears on the wire out of {node}:{what}: {message}."
+            return f"A frame is injected on the link out of {node}:{what}: {message}."
         case OpenFlowMessage():
-            return f"{node} says to {what}: {order_text(message)}."
+            return f"{node} sends to {what}: {order_text(message)}."
         case TableLimit() | EntryForgotten() | FlowModsIgnored():
-            return f"Something goes wrong inside {what}: {message}."
+            return f"A fault is injected into {what}: {message}."
         case _:
-            return f"{what} is told from outside: {message}."
+            return f"{what} receives from outside: {message}."
 
 
 def _delivery(record: Record, name: str) -> str:
     node, message, at = record.node, record.message, record.at
     sender = record.transition.node
     if any(event.kind == "kept" for event in record.events):
-        return f"{sender}'s {message} reaches controller {node}; what it says is chosen when it is heard."
+        return f"{sender}'s {message} reaches controller {node}; its contents are chosen when it is handled."
     match message:
         case Frame() if any(event.kind == "received" for event in record.events):
             return f"{node} receives {message}."
@@ -350,23 +352,23 @@ def _delivery(record: Record, name: str) -> str:
         case PacketIn() if name:
             return f"Controller {node} handles {sender}'s {name}{f': {message.tag}' if message.tag else ''}."
         case PacketIn():
-            return f"Controller {node} handles {sender}'s packet-in: {_handed(message)}."
+            return f"Controller {node} handles {sender}'s packet-in: {_packet_in_text(message)}."
         case Carrier(port, up):
             return f"{node} notices that its link at port {port} is {'up' if up else 'down'}."
         case Power(on):
             return f"{node} is {'switched on' if on else 'off'}."
         case TableLimit(None):
-            return f"{node}'s flow tables take as many entries again as it was built for."
+            return f"{node}'s flow tables are no longer limited."
         case TableLimit(entries):
-            return f"{node}'s flow tables take no more than {entries} entries from now on."
+            return f"{node}'s flow tables are limited to {entries} entries."
         case EntryForgotten(number):
-            return f"{node} loses its flow entry number {number}, without a word to anybody."
+            return f"{node} silently loses its flow entry number {number}."
         case FlowModsIgnored(count):
-            return f"{node} will do nothing about its next {count} flow-mods."
+            return f"{node} will silently ignore its next {count} flow-mods."
         case OpenFlowMessage():
             return f"{node} handles {sender}'s {name or order_text(message)}."
         case _ if sender == FABRIC:
-            return f"{node} does as it is told: {message}."
+            return f"{node} carries out: {message}."
         case _:
             return f"{node} handles {message} from {sender}."
 
@@ -390,14 +392,14 @@ def consequences(
         if told:
             yield told
     for flight in record.sends:
-        told = _sent(record, flight, order)
+        told = _sent_text(record, flight, order)
         if told:
             yield told
     for flight in record.lost:
         if record.transition.verb != "drop":
-            yield _lost(record, flight)
+            yield _lost_text(record, flight)
     if _is_ignored(record):
-        yield "answers nothing"
+        yield "sends nothing"
 
 
 def _is_ignored(record: Record) -> bool:
@@ -406,12 +408,12 @@ def _is_ignored(record: Record) -> bool:
     return isinstance(record.message, PacketIn) and silent and not record.sends and not record.lost
 
 
-def _lost(record: Record, flight: InFlight) -> str:
+def _lost_text(record: Record, flight: InFlight) -> str:
     if flight.channel.node != record.node:
         return f"lost: {flight.message} on its way from {flight.channel}"
     if isinstance(flight.message, Frame):
         return f"lost: {flight.message}, sent out of port {flight.channel.port}, which leads nowhere"
-    return f"lost: {flight.message}, for {flight.channel.port}, which does not hear it"
+    return f"lost: {flight.message}, to {flight.channel.port}, which is not connected"
 
 
 _OF_RULES: Final = frozenset({"matched", "rule-added", "rule-modified", "rule-removed"})
@@ -441,11 +443,11 @@ def _event(event: Event) -> str:
         case "missed":
             return f"no rule in table {detail[2]} matches"
         case "metered" if detail[3] == "dscp_remark":
-            return f"meter {detail[2]}: its rate is exceeded, and the DSCP made worse"
+            return f"meter {detail[2]}: its rate is exceeded, and the DSCP remarked"
         case "dropped":
             return f"dropped: {detail[2]}"
         case "not-output":
-            return f"in vain: {detail[2]}"
+            return f"no effect: {detail[2]}"
         case "asleep":
             return f"still in {detail[1]}"
         case "refused":
@@ -454,7 +456,7 @@ def _event(event: Event) -> str:
             lines = str(detail[2]).strip().splitlines()
             return f"\n{_INDENT}".join([f"the handler of {detail[0]} raised {detail[1]}", *lines])
         case "hung":
-            return f"{detail[0]} does not come to an end: {' '.join(map(str, detail[1:]))}"
+            return f"{detail[0]} does not return: {' '.join(map(str, detail[1:]))}"
         case "log":
             return f"log: {detail[1]}"
         case _:
@@ -467,7 +469,7 @@ def refusal_text(event: Event) -> str:
     return f"{error} ({reason[0]})" if any(reason) else error
 
 
-def _sent(record: Record, flight: InFlight, order: Callable[[Port, OpenFlowMessage], str]) -> str:
+def _sent_text(record: Record, flight: InFlight, order: Callable[[Port, OpenFlowMessage], str]) -> str:
     message = flight.message
     if record.transition.verb == INJECT:
         return ""
@@ -477,21 +479,21 @@ def _sent(record: Record, flight: InFlight, order: Callable[[Port, OpenFlowMessa
         # Hosts have one port, and it has no number of interest.
         return f"sends {message}" + (f" out of port {flight.channel.port}" if flight.channel.port else "")
     if isinstance(message, PacketIn):
-        keeps = "" if message.buffer_id == NO_BUFFER else f"keeps it in buffer {message.buffer_id} and "
-        return f"{keeps}asks controller {flight.channel.port}: {_handed(message)}"
+        keeps = "" if message.buffer_id == NO_BUFFER else f"buffers it (buffer {message.buffer_id}) and "
+        return f"{keeps}sends a packet-in to controller {flight.channel.port}: {_packet_in_text(message)}"
     if isinstance(message, OpenFlowMessage):
-        return f"tells {flight.channel.port}: {order(flight.channel.port, message)}"
+        return f"sends to {flight.channel.port}: {order(flight.channel.port, message)}"
     return ""
 
 
-def _handed(message: PacketIn) -> str:
+def _packet_in_text(message: PacketIn) -> str:
     name = f"{message.tag} " if message.tag else ""
     sent = len(message.data)
     cut = f", cut to {sent} of its {message.total_len} bytes" if sent < message.total_len else ""
-    return f"{name}[{describe(message.data)}] came in by port {message.in_port}{cut}"
+    return f"{name}[{describe(message.data)}] from port {message.in_port}{cut}"
 
 
-def _carried(message: PacketOut) -> str:
+def _packet_out_text(message: PacketOut) -> str:
     """Return what a packet-out has a switch send."""
     if message.buffer_id != NO_BUFFER:
         return f"buffer {message.buffer_id}"
@@ -502,7 +504,7 @@ def order_text(message: OpenFlowMessage) -> str:
     """Return a control message in full."""
     match message:
         case PacketOut():
-            what = message.tag or _carried(message)
+            what = message.tag or _packet_out_text(message)
             return f"PacketOut({what} -> {actions_text(message.actions)})"
         case FlowMod():
             # A rule that is deleted from whichever table it is in needs no number of a table.
@@ -515,7 +517,7 @@ def order_text(message: OpenFlowMessage) -> str:
 
 def last_line(verdict: str, message: str) -> str:
     """Return the line that says what is broken."""
-    return f"  ✗  {verdict} is broken: {message}"
+    return f"  ✗  {verdict} is violated: {message}"
 
 
 def ending(verdict: str, message: str, cause: Iterable[str] = ()) -> Iterator[str]:

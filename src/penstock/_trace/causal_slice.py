@@ -36,9 +36,9 @@ _SIGNALS: Final = ("Carrier(", "Power(", "TableLimit(")
 def what_led_to(trace: FuzzTrace, finding: FindingLine) -> set[int]:
     """Return the numbers of the lines that a finding can be understood from."""
     lines = {line.number: line for line in trace.lines if line.number < finding.number}
-    brought = _brought(lines)
+    brought = _causes_of_steps(lines)
     inputs = {line.number for line in trace.inputs}
-    logged = set(_logged(trace, finding))
+    logged = set(_log_lines(trace, finding))
     waiting = list(_heard_before(lines, finding, min(logged)) if logged else _makers(lines, finding))
     found: set[int] = set(logged)
     while waiting:
@@ -51,7 +51,7 @@ def what_led_to(trace: FuzzTrace, finding: FindingLine) -> set[int]:
     return found
 
 
-def _logged(trace: FuzzTrace, finding: FindingLine) -> Iterator[int]:
+def _log_lines(trace: FuzzTrace, finding: FindingLine) -> Iterator[int]:
     """Yield the numbers of the log lines that an error of a controller's log was found in."""
     if finding.invariant != _ERRORS:
         return
@@ -76,7 +76,7 @@ def _heard_before(lines: Mapping[int, Line], finding: FindingLine, logged: int) 
     return set(told[-1:])
 
 
-def _brought(lines: Mapping[int, Line]) -> dict[int, list[int]]:
+def _causes_of_steps(lines: Mapping[int, Line]) -> dict[int, list[int]]:
     """Return what brought each step about: its causes, without what its node had merely done before."""
     last: dict[str, int] = {}
     found = {}

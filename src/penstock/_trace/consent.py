@@ -39,7 +39,7 @@ class Consent:
 def runnable(trace: Trace, base: Path, consent: Consent) -> Scenario:
     """Return the scenario of a trace to be built and run; `base` is the folder that the trace is in."""
     if consent.scenario != digest_of(trace.scenario):
-        raise PenstockError("The trace is not the one that was agreed to: leave it as it is while it runs.")
+        raise PenstockError("The trace has changed since it was agreed to: leave it as it is while it runs.")
     return scenario_of(dict(trace.scenario), base / trace.folder)
 
 
@@ -72,7 +72,7 @@ def doubt_of(trace: Trace, file: Path) -> str:
         return f"{file.name} was not recorded here"
     now = digest_code(trace.scenario, file.parent / trace.folder, trace.code)
     changed = [name for name in now if now[name] != trace.code.get(name)]
-    return f"{_named(changed)} changed since {file.name} was recorded" if changed else ""
+    return f"{_name_list(changed)} changed since {file.name} was recorded" if changed else ""
 
 
 def is_own(trace: Trace) -> bool:
@@ -82,10 +82,10 @@ def is_own(trace: Trace) -> bool:
 
 def what_runs(scenario: Mapping[str, object]) -> str:
     """Return what a run of a scenario runs, in words."""
-    return _named(describe_code(scenario)) or "what it names"
+    return _name_list(describe_code(scenario)) or "what it names"
 
 
-def _named(names: list[str] | tuple[str, ...]) -> str:
+def _name_list(names: list[str] | tuple[str, ...]) -> str:
     shown = list(names[:_MOST_NAMED])
     if len(names) > _MOST_NAMED:
         shown.append(f"{len(names) - _MOST_NAMED:,} more")

@@ -69,10 +69,10 @@ def _is_usual(host: Component, given: object) -> bool:
 def read_scene(given: object) -> Scene:
     """Return the scene that the header of a trace tells of, whoever wrote it."""
     if not isinstance(given, Mapping):
-        raise PenstockError("The trace does not carry its network, as older ones do not.")
+        raise PenstockError("The trace has no network in it, as those of older versions.")
     version, actors = given.get("version"), given.get("actors")
     if not isinstance(version, int) or version not in VERSIONS.values() or not isinstance(actors, list):
-        raise PenstockError("The trace does not tell its network as it should: it is damaged.")
+        raise PenstockError("The trace is damaged: its network is invalid.")
     return Scene(topology_from_json(given), version, frozenset(map(str, actors)))
 
 
@@ -98,13 +98,15 @@ class Said(NamedTuple):
     def message(self) -> Message:
         """The message again."""
         if self.wire is None:
-            raise PenstockError(f"What went out on {self.channel} has no form on the wire.")
+            raise PenstockError(f"The message sent on {self.channel} has no wire format.")
         if not self.version:
             return Frame(self.wire, self.tag)
         try:
             found = decode(self.wire, self.version)
         except OpenFlowError as error:
-            raise PenstockError(f"What went out on {self.channel} is no OpenFlow message: {error}") from None
+            raise PenstockError(
+                f"The bytes sent on {self.channel} are not an OpenFlow message: {error}"
+            ) from None
         return replace(found, tag=self.tag) if isinstance(found, PacketOut) else found
 
 

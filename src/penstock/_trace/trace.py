@@ -571,7 +571,7 @@ def _size(value: object) -> int:
     return len(carried) if isinstance(carried, bytes) else 0
 
 
-def _written(wire: bytes, version: int) -> bytes:
+def _wire_bytes(wire: bytes, version: int) -> bytes:
     """Return as many of a message's bytes as a trace keeps."""
     return wire[:ECHO_KEPT] if version and wire[1] in _ECHO_TYPES else wire
 
@@ -663,7 +663,7 @@ class TraceWriter:
         if causes:
             line += f', "causes": {_numbers(causes)}'
         if wire is not None:
-            line += f', "wire": "{_written(wire, version).hex()}", "version": {version}'
+            line += f', "wire": "{_wire_bytes(wire, version).hex()}", "version": {version}'
         elif node in self._actors and (sends or lost):
             void = [flight for flight in lost if flight.channel.node == node]
             if sends or void:
@@ -807,7 +807,7 @@ class TraceReader:
         self._count = 1
         found = _object(name, 1, header)
         if found.get("format") != FORMAT:
-            raise PenstockError(f"{name} is no trace: its first line does not say {FORMAT}.")
+            raise PenstockError(f"{name} is not a trace: its first line does not say {FORMAT}.")
         if found.get("version") != VERSION:
             version = found.get("version")
             raise PenstockError(
@@ -833,7 +833,7 @@ class TraceReader:
         self._count += 1
         fields = Fields(self._name, self._count, _object(self._name, self._count, text))
         if self._end is not None:
-            raise fields.damaged("comes after the end")
+            raise fields.damage("comes after the end")
         if "end" in fields.found:
             self._end = fields.number("end")
             return End(self._end)
@@ -854,7 +854,7 @@ class TraceReader:
             case _:
                 assert_never(line)
         if self._setup is not None:
-            raise fields.damaged("is of a fuzzing run and not of a proof")
+            raise fields.damage("is of a fuzzing run and not of a proof")
         return line
 
     def trace(self, *, cut_short: bool = False) -> AnyTrace:
@@ -883,7 +883,7 @@ def _read_header(name: str, found: Mapping[str, object]) -> Trace:
         raise PenstockError(f"{name} has no scenario in its first line: it cannot be used.")
     code, seal = found.get("code"), found.get("seal", "")
     if not _are_digests(code) or not isinstance(seal, str):
-        raise PenstockError(f"{name} does not tell its code as it should: the trace is damaged.")
+        raise PenstockError(f"{name} has an invalid list of code: the trace is damaged.")
     return Trace(
         scenario=scenario,
         folder=folder,
@@ -907,16 +907,16 @@ def _proof_setup(given: object) -> ProofSetup:
         } if loop >= 0 and all(isinstance(each, str) for each in properties):
             frames = {str(source): _frames(texts) for source, texts in traffic.items()}
             return ProofSetup(tuple(properties), mode, timeouts, frames, loop)
-    raise PenstockError("The trace does not say what was to be proved: it is damaged.")
+    raise PenstockError("The trace is damaged: it does not say what was to be proved.")
 
 
 def _frames(texts: object) -> tuple[bytes, ...]:
     if not isinstance(texts, list):
-        raise PenstockError("The trace does not say which packets hosts may send: it is damaged.")
+        raise PenstockError("The trace is damaged: it does not say which packets hosts may send.")
     try:
         return tuple(bytes.fromhex(str(text)) for text in texts)
     except ValueError:
-        raise PenstockError("The trace has a packet that is not written as hex: it is damaged.") from None
+        raise PenstockError("The trace is damaged: a packet in it is not in hex.") from None
 
 
 def _are_digests(found: object) -> TypeGuard[dict[str, str] | None]:
@@ -932,10 +932,11 @@ def _object(name: str, number: int, text: str) -> dict[str, object]:
     except ValueError as error:
         if number == 1:
             raise PenstockError(
-                f"{name} is no trace, or cut within its first line: give a .jsonl file that penstock wrote."
+                f"{name} is not a trace, or was cut in its first line: give a .jsonl file that penstock "
+                "wrote."
             ) from None
         raise PenstockError(
-            f"Line {number} of {name} is no JSON object, since {error}: the trace is damaged."
+            f"Line {number} of {name} is not a JSON object ({error}): the trace is damaged."
         ) from None
 
 
@@ -950,28 +951,28 @@ class Fields:
         """Return a field that is a text."""
         value = self.found.get(key)
         if not isinstance(value, str):
-            raise self.damaged(f"has no text {key!r}")
+            raise self.damage(f"has no string {key!r}")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a field that is a list of texts, if it is there."""
         values = self.found.get(key, [])
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise self.damaged(f"has no list of texts {key!r}")
+            raise self.damage(f"has no list of strings {key!r}")
         return tuple(values)
 
     def number(self, key: str) -> int:
         """Return a field that is a whole number from 0 up."""
         value = self.found.get(key)
         if type(value) is not int or not 0 <= value < LARGEST_NUMBER:
-            raise self.damaged("has no step number" if key == "step" else f"has no number {key!r}")
+            raise self.damage("has no step number" if key == "step" else f"has no number {key!r}")
         return value
 
     def numbers(self, key: str) -> tuple[int, ...]:
         """Return a field that is a list of whole numbers, if it is there."""
         values = self.found.get(key, [])
         if not isinstance(values, list) or not all(type(value) is int for value in values):
-            raise self.damaged("has no step number")
+            raise self.damage("has no step number")
         return tuple(values)
 
     def octets(self, key: str) -> bytes:
@@ -979,9 +980,9 @@ class Fields:
         try:
             return bytes.fromhex(self.text(key))
         except ValueError:
-            raise self.damaged(f"has no bytes in hex {key!r}") from None
+            raise self.damage(f"has no bytes in hex {key!r}") from None
 
-    def damaged(self, how: str) -> PenstockError:
+    def damage(self, how: str) -> PenstockError:
         """Return what to raise."""
         return PenstockError(f"{self._place} {how}: the trace is damaged.")
 
@@ -1008,7 +1009,7 @@ def _finding(fields: Fields) -> FindingLine:
     verdict = next(word for word in ("healed", "repeated", "violated") if word in fields.found)
     persistent = fields.found.get("persistent", False)
     if not isinstance(persistent, bool):
-        raise fields.damaged("has a 'persistent' that is neither true nor false")
+        raise fields.damage("has a 'persistent' that is neither true nor false")
     return FindingLine(
         fields.number("step"),
         verdict,
@@ -1052,7 +1053,7 @@ def _joining(name: str, network: object) -> Iterator[Line]:
 def _said_in(fields: Fields) -> tuple[Said, ...]:
     found = fields.found.get("said", [])
     if not isinstance(found, list):
-        raise fields.damaged("has no list of messages 'said'")
+        raise fields.damage("has no list of messages 'said'")
     return tuple(_one_said(fields, each) for each in found)
 
 
@@ -1063,4 +1064,4 @@ def _one_said(fields: Fields, given: object) -> Said:
                 return Said(channel, version, None if octets is None else bytes.fromhex(octets), tag)
             except ValueError:
                 pass
-    raise fields.damaged("has a message that is not written as bytes in hex")
+    raise fields.damage("has a message that is not in hex")

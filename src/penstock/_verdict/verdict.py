@@ -256,10 +256,10 @@ def told(result: Result, reasons: Sequence[str]) -> str:
         case Result.PROVED:
             return "Proved, for any number of packets."
         case Result.EXHAUSTED:
-            return "No property can be broken in this scenario: every ordering was searched."
+            return "No property can be violated in this scenario: every ordering was searched."
         case Result.BOUNDED:
             why = "; ".join(reasons) or "something that could matter was left out"
-            return f"Nothing found, but {why}."
+            return f"No violation found, but {why}."
         case _:
             assert_never(result)
 
@@ -287,7 +287,7 @@ def unjudged(exercised: Mapping[str, int], needs: Mapping[str, str]) -> list[Bou
     if not exercised:
         return [Bound("no property was given, so nothing was judged", Why.UNJUDGED)]
     return [
-        Bound(f"{name} never had anything to judge{f': that needs {need}' if need else ''}", Why.UNJUDGED)
+        Bound(f"{name} was never exercised{f': it needs {need}' if need else ''}", Why.UNJUDGED)
         for name, need in ((name, needs.get(name, "")) for name, times in exercised.items() if not times)
     ]
 

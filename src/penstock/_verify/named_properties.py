@@ -9,7 +9,7 @@ from typing import Any, Final
 from penstock._base.text import hint
 from penstock._properties.base import Property
 from penstock._properties.controllers import ControllerCrash, ControllerHang, NoAmbiguousRules
-from penstock._properties.registry import PROPERTIES, WEAKER, canonical, registered
+from penstock._properties.registry import PROPERTIES, WEAKER, canonical, installed_properties
 from penstock._verify.invariants import NoLoops
 from penstock.errors import PenstockError
 
@@ -31,7 +31,7 @@ def named_property(text: str) -> Property | None:
         return NAMED[name]()
     if _NAME.fullmatch(text) and text not in _CONSTANTS:
         otherwise = f"give a formula, as in 'G forall p in h2.rcvq: not p.ssh', or one of {', '.join(NAMED)}."
-        if name in (*PROPERTIES, *registered()):
+        if name in (*PROPERTIES, *installed_properties()):
             raise PenstockError(f"A proof does not decide {name}, which penstock check does: {otherwise}")
         raise PenstockError(f"A proof knows no property {text!r}: {hint(name, NAMED, otherwise)}")
     return None

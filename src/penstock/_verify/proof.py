@@ -566,7 +566,7 @@ class _Rounds:
         for watcher in claims.invariants:
             proof.methods[watcher.name] = "every state that the reductions leave was visited"
         proof.remarks = [
-            *(remark for remark in proof.remarks if "never put to the test" not in remark),
+            *(remark for remark in proof.remarks if "never exercised" not in remark),
             *never_exercised(claims.invariants, outcome.exercised),
         ]
         proof.untested = tuple(name for name, times in outcome.exercised.items() if not times)
@@ -672,7 +672,7 @@ _ASSUMED = (
 
 def proof_coverage(proof: Proof) -> dict[str, Any]:
     """Return what a proof covered, as plain data."""
-    untested = [remark for remark in proof.remarks if "never put to the test" in remark]
+    untested = [remark for remark in proof.remarks if "never exercised" in remark]
     return {
         **came_to(proof.verdict),
         "states": proof.states,

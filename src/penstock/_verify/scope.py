@@ -33,8 +33,8 @@ def beyond(scenario: Scenario, network: Network, property_: str, records: Iterab
     for host, sent in _sent(network, records).items():
         if sent > allowed:
             return Bound(
-                f"{property_} is broken by a run in which {host} sends {sent} packets, while the scenario's "
-                f"hosts send {allowed} in all and answer them (count in [hosts.{host}])",
+                f"{property_} is violated by a run in which {host} sends {sent} packets, while the "
+                f"scenario's hosts send {allowed} in all and answer them (count in [hosts.{host}])",
                 Why.SCOPE,
             )
     return None

@@ -124,7 +124,7 @@ class Match:
         for name, given in fields.items():
             field = BY_NAME.get(name)
             if field is None:
-                raise PenstockError(f"There is no match field {name!r}: the fields are {', '.join(BY_NAME)}.")
+                raise PenstockError(f"unknown match field {name!r}: the fields are {', '.join(BY_NAME)}.")
             terms.append(_term(field, given))
         return cls.normal(terms)
 

@@ -74,7 +74,7 @@ def test_steps_are_taken_undone_and_redone() -> None:
         await person.press("r", "r")
         assert run.at == 3
         await person.press("r")
-        assert said(app) == ["There is no step to take again: nothing was undone."]
+        assert said(app) == ["There is nothing to redo: no step was undone."]
 
     at_the_keyboard(balancer_run(), does, size=WIDE)
 
@@ -92,7 +92,7 @@ def test_the_chosen_transition_is_the_one_that_is_taken(tmp_path: Path) -> None:
     async def does(app: StepperApp, person: Person) -> None:
         await person.press("enter")
         words = [choice.words for choice in app.query_one(Choosing).shown]
-        await person.press(*["down"] * words.index("The wire out of h1:0 loses h1#1"), "enter")
+        await person.press(*["down"] * words.index("The link out of h1:0 loses h1#1"), "enter")
         assert str(app.steered.records[-1].transition) == "drop h1:0"
         assert "lost: h1#1" in drawing(app)
 
@@ -143,7 +143,7 @@ def test_a_search_finds_one_place_after_the_other_and_the_letters_are_no_command
         await person.press(*["enter"] * 6)
         at = app.steered.at
         await person.press("slash")
-        await types(person, "packet-in")
+        await types(person, "'s packet-in")
         steps = app.query_one(Story).steps
         first = steps.cursor
         assert app.focused is steps
@@ -152,12 +152,12 @@ def test_a_search_finds_one_place_after_the_other_and_the_letters_are_no_command
         second = steps.cursor
         await person.press("N")
         assert steps.cursor == first
-        places = {line.step for line in steps.lines if "packet-in" in line.text}
+        places = {line.step for line in steps.lines if "'s packet-in" in line.text}
         assert {first, second} <= places
         assert len(places) == 2
         await person.press("slash")
         await types(person, "nowhere")
-        assert said(app) == ["That is nowhere in the story: / searches for something else."]
+        assert said(app) == ["Not found in the story: / searches for something else."]
 
     at_the_keyboard(loop_run(tmp_path), does)
 
@@ -169,7 +169,7 @@ def test_a_run_goes_on_to_a_broken_property(tmp_path: Path) -> None:
     async def does(app: StepperApp, person: Person) -> None:
         await person.press("g")
         await until(person, lambda: bool(said(app)))
-        assert said(app)[0].endswith("NoForwardingLoops is broken.")
+        assert said(app)[0].endswith("NoForwardingLoops is violated.")
         assert "✗ NoForwardingLoops" in text_of(app, "#verdicts")
         assert "✗" in drawing(app)
 
@@ -258,7 +258,7 @@ def test_a_controller_that_raises_is_shown_as_a_violation(tmp_path: Path) -> Non
         await person.press("enter", "enter", "enter")
         assert "ControllerCrash" in text_of(app, "#verdicts")
         assert "raise KeyError(switch)" in story(app)
-        assert any("ControllerCrash is broken" in text for text in said(app))
+        assert any("ControllerCrash is violated" in text for text in said(app))
         await person.press("u")
         assert "ControllerCrash" not in text_of(app, "#verdicts")
 

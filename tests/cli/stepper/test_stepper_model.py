@@ -59,13 +59,13 @@ def test_another_step_gives_up_what_was_undone_but_the_same_step_does_not(tmp_pa
     run.undo()
     run.take("drop h1:0")
     assert len(run.moments) == 3
-    with pytest.raises(PenstockError, match="no step to take again"):
+    with pytest.raises(PenstockError, match="nothing to redo"):
         run.redo()
 
 
 def test_going_further_than_the_run_goes_is_refused_in_one_sentence(tmp_path: Path) -> None:
     run = loop_run(tmp_path)
-    with pytest.raises(PenstockError, match="not possible to go back 1 steps: 0 were taken"):
+    with pytest.raises(PenstockError, match="Cannot go back 1 steps: 0 were taken"):
         run.undo()
     with pytest.raises(PenstockError, match="no step 3: the run has 0"):
         run.go_to(3)
@@ -108,7 +108,7 @@ def test_a_step_that_cannot_happen_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_broken_property_holds_again_before_it_was_broken(tmp_path: Path) -> None:
     run = loop_run(tmp_path)
-    assert run.run_on() == "NoForwardingLoops is broken"
+    assert run.run_on() == "NoForwardingLoops is violated"
     assert list(run.broken) == ["NoForwardingLoops"]
     run.undo()
     assert not run.broken
@@ -118,7 +118,7 @@ def test_a_broken_property_holds_again_before_it_was_broken(tmp_path: Path) -> N
 
 def test_a_controller_that_raises_is_a_violation_even_if_no_property_watches(tmp_path: Path) -> None:
     run = loop_run(tmp_path, ("hub.py:Hub", "hub.py:Faulty"))
-    assert run.run_on() == "ControllerCrash is broken"
+    assert run.run_on() == "ControllerCrash is violated"
     assert "KeyError" in run.broken["ControllerCrash"]
     assert any("raise KeyError(switch)" in line for line in run.now.told)
 
@@ -163,7 +163,7 @@ def test_a_run_stops_after_so_many_steps_and_where_nothing_can_happen(tmp_path: 
     run.breakpoints = []
     assert run.run_on(most=5) == "5 steps were taken"
     quiet = loop_run(tmp_path, ("ring,3", "linear,2"))
-    assert quiet.run_on() == "nothing can happen by itself any more"
+    assert quiet.run_on() == "no transition is enabled any more"
     assert not quiet.broken
 
 
@@ -207,7 +207,7 @@ def test_choices_are_in_words_and_by_component(tmp_path: Path) -> None:
     run.go_on()
     found = [(choice.node, choice.words) for choice in run.choices()]
     assert ("s1", "gets h1#1 at port 1, from h1") in found
-    assert ("fabric", "The wire out of h1:0 loses h1#1") in found
+    assert ("fabric", "The link out of h1:0 loses h1#1") in found
     assert [choice.node for choice in run.choices() if choice.fits(["loses", "h1"])] == ["fabric"]
 
 
@@ -268,7 +268,7 @@ def test_what_broke_at_rest_is_no_verdict_of_a_run_that_went_on(tmp_path: Path) 
         ("drops = 1", "link_failures = 1"),
     )
     run = loop_run(tmp_path, *changes)
-    assert run.run_on() == "never is broken"
+    assert run.run_on() == "never is violated"
     assert replay(run.save(tmp_path / "rest.jsonl")).reproduced
     run.take("fabric fail s1-s2")
     assert list(run.broken) == ["never"]
@@ -293,7 +293,7 @@ def test_a_trace_of_a_search_is_opened_at_its_end_and_can_be_left_anywhere(tmp_p
     run.go_to(1)
     assert run.following() == finding.records[1].transition
     run.take("drop h1:0")
-    assert run.run_on() == "nothing can happen by itself any more"
+    assert run.run_on() == "no transition is enabled any more"
     assert not run.broken
 
 
@@ -309,7 +309,7 @@ def test_a_trace_of_another_controller_is_loaded_as_far_as_it_goes(tmp_path: Pat
     finding.trace.write_text(finding.trace.read_text().replace("hub.py:Hub", "hub.py:Faulty"))
     run = run_of_trace(finding.trace, consent_given(read_header(finding.trace)))
     assert run.at == 3
-    assert run.remarks[0].startswith("The trace goes another way from step 3 on")
+    assert run.remarks[0].startswith("The replay diverges at step 3:")
 
 
 def test_a_trace_of_a_fuzzing_run_is_refused_with_what_to_use(tmp_path: Path) -> None:
@@ -326,5 +326,5 @@ def test_a_trace_of_a_fuzzing_run_is_refused_with_what_to_use(tmp_path: Path) ->
 
 def test_an_example_goes_on_to_its_bug() -> None:
     run = balancer_run()
-    assert run.run_on() == "NoForgottenPackets is broken"
+    assert run.run_on() == "NoForgottenPackets is violated"
     assert run.at == 8

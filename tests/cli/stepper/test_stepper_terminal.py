@@ -144,7 +144,7 @@ def test_without_a_terminal_lines_are_read_and_a_trace_is_opened_where_asked(tmp
         check=False,
     )
     assert refused.returncode == 2
-    assert "is a trace and has its scenario with it" in refused.stderr
+    assert "is a trace and includes its scenario" in refused.stderr
 
 
 @pytest.mark.parametrize("lines", [60, 12])
@@ -156,7 +156,7 @@ def test_a_check_draws_what_it_found_if_it_fits_on_the_screen(tmp_path: Path, li
     finally:
         terminal.close()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.written.decode())
-    assert "NoForwardingLoops is broken: h1#1" in text
+    assert "NoForwardingLoops is violated: h1#1" in text
     assert ("├───►●" in text) == (lines == 60)
 
 

@@ -114,9 +114,9 @@ def test_states_are_those_of_the_run(tmp_path: Path) -> None:
     assert mapped(first["channels"]) == {name: [] for name in ("c0", "s1", "h1", "h2", "fabric")}
     assert mapped(last["channels"])["s1"] == ["to c0: PacketIn(port=1, no_match)"]
     assert set(mapped(last["hosts"])) == {"h1", "h2"}
-    assert "StrictDirectPaths is broken" in found["#meta"]["description"]
+    assert "StrictDirectPaths is violated" in found["#meta"]["description"]
     looked, remark = exported("itf", trace, "-o", "-")
-    assert "What the controller knows is not shown" in remark
+    assert "The controller's state is not shown" in remark
     assert mapped(mapped(valid(looked)["states"][-1]["switches"])["s1"]) == mapped(
         mapped(last["switches"])["s1"]
     )

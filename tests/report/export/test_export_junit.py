@@ -76,7 +76,7 @@ def test_a_violation_is_a_failure_with_its_story(tmp_path: Path) -> None:
     lines = failure.text.splitlines()
     assert lines[0].startswith("  1. h1 sends h1#1 ") and " 13. s1 gets h1#2 at port 1, from h1." in lines
     broken = next(place for place, line in enumerate(lines) if line.startswith("  ✗  "))
-    assert lines[broken].startswith("  ✗  StrictDirectPaths is broken: ")
+    assert lines[broken].startswith("  ✗  StrictDirectPaths is violated: ")
     assert lines[broken + 1].startswith("     Why: s1's rule priority=0 any -> output:controller ")
     assert failure.get("message", "").startswith("s1 handed h1#2 ")
 
@@ -228,7 +228,7 @@ def test_the_same_trace_again_is_told_once_by_commands(tmp_path: Path, many: int
     assert valid((tmp_path / "a.xml").read_bytes()).get("tests") == "1"
 
 
-BOUNDED = Conclusion(Result.BOUNDED, "Nothing found, but 5 seconds.", ("5 seconds",), ("more seconds",))
+BOUNDED = Conclusion(Result.BOUNDED, "No violation found, but 5 seconds.", ("5 seconds",), ("more seconds",))
 
 
 def cases(folder: Path, conclusion: Conclusion, held: dict[str, str]) -> dict[str, list[str]]:
@@ -239,7 +239,7 @@ def cases(folder: Path, conclusion: Conclusion, held: dict[str, str]) -> dict[st
 
 
 def test_only_a_conclusive_verdict_lets_a_case_pass(tmp_path: Path) -> None:
-    held = {"P": "", "Never": "It never had anything to judge."}
+    held = {"P": "", "Never": "It never exercised."}
     proved = Conclusion(Result.PROVED, "Proved.")
     assert cases(tmp_path, proved, held) == {"P": [], "Never": ["skipped"]}
     assert cases(tmp_path, BOUNDED, held) == {"P": ["skipped"], "Never": ["skipped"]}
@@ -255,7 +255,7 @@ def test_the_suite_has_the_verdict_its_reasons_and_next_steps(tmp_path: Path) ->
     found = ElementTree.fromstring((tmp_path / "held.xml").read_bytes()).iter("property")
     assert [(each.get("name"), each.get("value")) for each in found] == [
         ("verdict", "bounded"),
-        ("told", "Nothing found, but 5 seconds."),
+        ("told", "No violation found, but 5 seconds."),
         ("reason", "5 seconds"),
         ("next step", "more seconds"),
     ]

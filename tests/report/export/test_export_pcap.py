@@ -63,7 +63,7 @@ def fields(capture: Path, wanted: str, *names: str) -> list[list[str]]:
 def captured(run: Path, folder: Path) -> Path:
     """Return the capture of a run, with which there was nothing wrong."""
     target = folder / "run.pcapng"
-    # The packets of a proof are sets, and only its controller knows which messages they lead to.
+    # The trace of a proof has sets of packets, and only its controller knows which messages they lead to.
     is_proof = isinstance(read_trace(trace_file(run)), ProofTrace)
     _, remark = exported("pcap", run, *(["--run"] if is_proof else []), "-o", target)
     assert remark.startswith("Running ") and remark.count("\n") == 1 if is_proof else remark == ""
@@ -208,7 +208,7 @@ def test_a_run_that_goes_another_way_is_captured_up_to_there(tmp_path: Path) -> 
     strange = rewritten(searched(tmp_path), tmp_path / "strange.jsonl", change)
     target = tmp_path / "strange.pcapng"
     _, remark = exported("pcap", strange, "-o", target)
-    assert "goes another way at step 8" in remark
+    assert "diverges at step 8" in remark
     seen = fields(target, "frame.comment", "frame.comment")
     assert seen[-1][0].startswith("step 7:")
 

@@ -207,7 +207,7 @@ def test_a_violation_has_its_rule_its_message_and_its_steps(tmp_path: Path) -> N
     assert len(flow) == 14 and flow[0]["location"]["message"]["text"].startswith("1. h1 sends h1#1 ")
     assert [step["location"]["physicalLocation"]["region"]["startLine"] for step in flow[:3]] == [2, 3, 4]
     assert flow[1]["location"]["logicalLocations"] == [{"name": "s1", "kind": "object"}]
-    assert flow[-1]["location"]["message"]["text"].startswith("StrictDirectPaths is broken: ")
+    assert flow[-1]["location"]["message"]["text"].startswith("StrictDirectPaths is violated: ")
 
 
 def test_a_native_controller_is_located_at_its_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +313,7 @@ def test_commands_write_it_whole(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-BOUNDED = Conclusion(Result.BOUNDED, "Nothing found, but 5 seconds.", ("5 seconds",), ("more seconds",))
+BOUNDED = Conclusion(Result.BOUNDED, "No violation found, but 5 seconds.", ("5 seconds",), ("more seconds",))
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_a_property_that_was_not_broken_is_told_by_the_verdict(
     tmp_path: Path, conclusion: Conclusion | None, kind: str, status: int | None
 ) -> None:
     target = tmp_path / "held.sarif"
-    held = {"NoForwardingLoops": "", "Never": "It never had anything to judge."}
+    held = {"NoForwardingLoops": "", "Never": "It never exercised."}
     write_ci_files(junit=None, sarif=target, name="x", traces=[], held=held, conclusion=conclusion)
     kinds = {result["ruleId"]: result["kind"] for result in valid(target.read_bytes())}
     assert kinds == {"NoForwardingLoops": kind, "Never": "notApplicable"}
@@ -343,7 +343,7 @@ def test_the_invocation_says_why_a_verdict_is_bounded_and_what_to_try(tmp_path: 
     write_ci_files(junit=None, sarif=target, name="x", traces=[], held={"P": ""}, conclusion=BOUNDED)
     (made,) = json.loads(target.read_bytes())["runs"][0]["invocations"]
     assert made["executionSuccessful"] is True
-    assert made["exitCodeDescription"] == "bounded: Nothing found, but 5 seconds."
+    assert made["exitCodeDescription"] == "bounded: No violation found, but 5 seconds."
     notes = [(note["level"], note["message"]["text"]) for note in made["toolExecutionNotifications"]]
     assert notes == [("warning", "5 seconds"), ("note", "more seconds")]
 

@@ -296,8 +296,8 @@ class TestBadInput:
         ("wrong", "sentence"),
         [
             ({"version": 2}, "OpenFlow version 2 is not modelled"),
-            ({"tables": 0}, "tables = 0 in .switches. must be a whole number from 1 to 254"),
-            ({"table_size": -1}, "table_size = -1 in .switches. must be a whole number from 0 up"),
+            ({"tables": 0}, "invalid tables = 0 in .switches.: must be an integer from 1 to 254"),
+            ({"table_size": -1}, "invalid table_size = -1 in .switches.: must be an integer of at least 0"),
             ({"reorder": "always"}, 'must be "none" or "between-barriers"'),
         ],
     )

@@ -329,7 +329,7 @@ class StepperApp(App[None]):
         if text.isdecimal() and len(text) < 10:
             self._try("go_to", int(text))
         else:
-            self._say(f"{text[:40]!r} is no step: type its number.", severity="error")
+            self._say(f"{text[:40]!r} is not a step: type its number.", severity="error")
 
     def _write(self, text: str) -> None:
         path = Path(text).expanduser() if text else self._free_name()
@@ -341,7 +341,7 @@ class StepperApp(App[None]):
     def action_find(self, onward: int) -> None:
         """Go to the next place in the story that was searched for."""
         if not self.query_one(Story).steps.find(onward):
-            self._say("That is nowhere in the story: / searches for something else.", severity="warning")
+            self._say("Not found in the story: / searches for something else.", severity="warning")
 
     def action_stop(self) -> None:
         """Stop going on, or forget the search and the filter."""

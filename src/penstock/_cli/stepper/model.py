@@ -123,10 +123,10 @@ class PropertyBreak:
     def reason(self, _record: Record, broken: Mapping[str, str]) -> str:
         """Return why a step is one to stop at; an empty text if it is not."""
         found = next((name for name in broken if self.name in ("", name)), "")
-        return f"{found} is broken" if found else ""
+        return f"{found} is violated" if found else ""
 
     def __str__(self) -> str:
-        return f"{self.name or 'anything'} is broken"
+        return f"{self.name or 'any property'} is violated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +280,7 @@ class Run:
         following = self.following()
         if following is not None and str(following) == text:
             return self.go_to(self.at + 1)
-        return self._add(self._taken(transition))
+        return self._add(self._take(transition))
 
     def _add(self, moment: Moment) -> Moment:
         """Go on to a moment; what lay ahead is given up."""
@@ -292,13 +292,13 @@ class Run:
     def undo(self, steps: int = 1) -> Moment:
         """Go back some steps."""
         if not 1 <= steps <= self.at:
-            raise PenstockError(f"It is not possible to go back {steps} steps: {self.at} were taken.")
+            raise PenstockError(f"Cannot go back {steps} steps: {self.at} were taken.")
         return self.go_to(self.at - steps)
 
     def redo(self) -> Moment:
         """Take the step again that was undone last, or the next one of a trace."""
         if self.following() is None:
-            raise PenstockError("There is no step to take again: nothing was undone.")
+            raise PenstockError("There is nothing to redo: no step was undone.")
         return self.go_to(self.at + 1)
 
     def go_to(self, place: int) -> Moment:
@@ -313,7 +313,7 @@ class Run:
         self.world.restore(moment.state)
         self._watch.restore(moment.watched)
 
-    def _taken(self, transition: Transition | str) -> Moment:
+    def _take(self, transition: Transition | str) -> Moment:
         """Take a step; if it fails, nothing has happened."""
         try:
             return self._moment(self.world.take(transition))
@@ -361,7 +361,7 @@ class Run:
         """
         own = [transition for transition in self.world.enabled() if not is_misfortune(transition)]
         if not own:
-            return "nothing can happen by itself any more"
+            return "no transition is enabled any more"
         moment = self.take(choose.choice(own) if choose is not None else own[0])
         assert moment.record is not None, "only the start has none"
         reasons = (each.reason(moment.record, dict(moment.broken)) for each in self.breakpoints)
@@ -401,7 +401,7 @@ class Run:
         """Take the steps of a trace, as far as they go as they were written."""
         player = TracePlayer(playable_in(trace, self.network, self.world.snapshot()))
         for played in player.steps():
-            another_way = f"The trace goes another way from step {played.line.number} on:"
+            another_way = f"The replay diverges at step {played.line.number}:"
             if played.failure or played.record is None:
                 self.remarks.append(f"{another_way} {played.failure}.")
                 return
@@ -427,7 +427,7 @@ def run_of_trace(path: Path, consent: Consent | None = None) -> Run:
     if not isinstance(trace, SearchTrace):
         is_run = isinstance(trace, FuzzTrace)
         kind, use = ("fuzzing run", "openflow --interactive") if is_run else ("proof", "show")
-        raise PenstockError(f"{path} is of a {kind}, where nobody can choose the steps: use penstock {use}.")
+        raise PenstockError(f"The steps of a {kind} cannot be chosen ({path}): use penstock {use}.")
     run = Run(runnable(trace, file.parent, consent_to(file) if consent is None else consent))
     run.follow(trace)
     return run

@@ -292,7 +292,7 @@ class Choosing(Pane):
     def narrow(self, text: str) -> None:
         """Show only what has these words in it."""
         self._filter = text
-        self._renew("nothing of that kind can happen now" if text else "")
+        self._renew("no enabled transition matches" if text else "")
 
     def _renew(self, nothing: str) -> None:
         words = self._filter.lower().split()
@@ -316,7 +316,7 @@ class Choosing(Pane):
             if choice.transition == (self._following or self._first):
                 under_cursor = options.option_count - 1
         if not fitting:
-            options.add_option(Option(Text(visible(nothing) or "nothing can happen any more"), disabled=True))
+            options.add_option(Option(Text(visible(nothing) or "no transition is enabled"), disabled=True))
         options.highlighted = under_cursor or (1 if fitting else None)
         some = f"{len(fitting)} of {len(self._choices)}" if words else f"{len(fitting)}"
         kept = f" with {self._filter!r}" if words else ""
@@ -452,7 +452,7 @@ class Changes(Pane):
 
     def renew(self, changes: list[Change]) -> None:
         """Show the changes of the last step."""
-        self.entitle("What the last step changed")
+        self.entitle("Changes of the last step")
         text = Text()
         for change in changes:
             text.append(f"{change.component}: {change.section}\n", style="bold")
@@ -486,7 +486,7 @@ class Judging(Pane):
     def renew(self) -> None:
         """Show how things stand."""
         broken = self._run.broken
-        self.entitle(f"Properties ({len(broken)} broken)" if broken else "Properties")
+        self.entitle(f"Properties ({len(broken)} violated)" if broken else "Properties")
         text = Text()
         for name, sentence in self._run.properties.items():
             if name not in broken:
@@ -543,21 +543,21 @@ class Story(Pane):
     def _moment(self, place: int, moment: Moment, width: int) -> list[Shown]:
         known = self._wrapped.get(place)
         if known is None or known[:2] != (moment, width):
-            known = self._wrapped[place] = (moment, width, list(self._told(place, moment, width)))
+            known = self._wrapped[place] = (moment, width, list(self._moment_lines(place, moment, width)))
         return known[2]
 
-    def _told(self, place: int, moment: Moment, width: int) -> Iterator[Shown]:
+    def _moment_lines(self, place: int, moment: Moment, width: int) -> Iterator[Shown]:
         for index, text in enumerate(moment.told):
             for part, piece in enumerate(visible(text).splitlines() or [""]):
                 begin = f"{place:>3}.  " if not index and not part else _INDENT
-                for line in _folded(piece, begin, width):
+                for line in _wrap(piece, begin, width):
                     yield Shown(line, place, "detail" if index else "plain")
         for text in self._run.news(place):
-            for line in _folded(visible(" ".join(text.split())), "  ", width):
+            for line in _wrap(visible(" ".join(text.split())), "  ", width):
                 yield Shown(line, place, "broken")
 
 
-def _folded(text: str, begin: str, width: int) -> list[str]:
+def _wrap(text: str, begin: str, width: int) -> list[str]:
     return wrap(text, max(width, 20), initial_indent=begin, subsequent_indent=_INDENT) or [begin]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from penstock._base.text import hint
-from penstock._base.typed import fitted
+from penstock._base.typed import fit_options
 from penstock._base.users_code import load_object, run_users
 from penstock._explore.compiled_network import CompiledNetwork
 from penstock._explore.search import Outcome
@@ -137,7 +137,7 @@ def _strategy(given: object, folder: Path) -> Strategy:
     elif isinstance(given, Mapping):
         options = dict(given)
     else:
-        raise PenstockError(f"{given!r} is no strategy: write its name, or a table with name and options.")
+        raise PenstockError(f"{given!r} is not a strategy: write its name, or a table with name and options.")
     if "name" not in options:
         raise PenstockError(f'The strategy {options!r} has no name: write name = "…" into its table.')
     name = options.pop("name")
@@ -145,10 +145,10 @@ def _strategy(given: object, folder: Path) -> Strategy:
     if kind is None:
         known = (*STRATEGIES, *registered())
         otherwise = f"the strategies are {', '.join(known)}, or file.py:Name."
-        raise PenstockError(f"There is no strategy {name!r}: {hint(name, known, otherwise)}")
+        raise PenstockError(f"unknown strategy {name!r}: {hint(name, known, otherwise)}")
     if isinstance(same := options.get("is_same_flow"), str):
         options["is_same_flow"] = load_object(same, folder, "is_same_flow")
-    return kind(**fitted(kind, options, f"the strategy {name}"))
+    return kind(**fit_options(kind, options, f"the strategy {name}"))
 
 
 def _kind(name: str, folder: Path) -> type[Strategy] | None:
@@ -160,7 +160,7 @@ def _kind(name: str, folder: Path) -> type[Strategy] | None:
 
 def _as_strategy(found: object, name: str) -> type[Strategy]:
     if not isinstance(found, type) or not issubclass(found, Narrowing | Ordering):
-        raise PenstockError(f"{name} is no strategy: name a subclass of Narrowing or Ordering.")
+        raise PenstockError(f"{name} is not a strategy: name a subclass of Narrowing or Ordering.")
     if not isinstance(getattr(found, "name", None), str):
         raise PenstockError(f'{name} has no name: write name = "…" into the class.')
     return found
@@ -188,7 +188,9 @@ def _spelt(text: str) -> dict[str, Any]:
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
-            raise PenstockError(f"{part!r} in the strategy {text!r} is no option: write {name}:key=value.")
+            raise PenstockError(
+                f"{part!r} in the strategy {text!r} is not an option: write {name}:key=value."
+            )
         if key in options:
             raise PenstockError(f"The option {key!r} stands twice in the strategy {text!r}: give it once.")
         options[key] = int(value) if value.removeprefix("-").isdecimal() else value

@@ -105,11 +105,11 @@ def export(
     """
     form = FORMATS.get(name)
     if form is None:
-        raise PenstockError(f"There is no format {name!r}: choose {', '.join(FORMATS)}.")
+        raise PenstockError(f"unknown format {name!r}: choose {', '.join(FORMATS)}.")
     if len(paths) != 1 and not form.takes_several:
         raise PenstockError(f"{name} shows one run: give one trace, or the folder of one run.")
     if picture and not form.picture:
-        raise PenstockError(f"{name} is no picture: leave --picture out.")
+        raise PenstockError(f"{name} draws no picture: leave out --picture.")
     with writing(output) as file:
         return form.write(paths, file, picture or form.picture, consent)
 
@@ -149,7 +149,7 @@ def as_text(file: BinaryIO) -> Iterator[TextIO]:
 
 HELD: Final = ""
 """What is said of a property that was judged and holds: nothing."""
-NEVER_JUDGED: Final = "It never had anything to judge: the scenario does not exercise it."
+NEVER_JUDGED: Final = "Never exercised: the scenario gives it nothing to judge."
 
 
 def held_by(exercised: Mapping[str, int], broken: Iterable[str]) -> dict[str, str]:

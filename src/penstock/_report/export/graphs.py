@@ -190,7 +190,7 @@ def lanes_of(happenings: list[Happening]) -> list[str]:
     return sorted(names, key=in_turn)
 
 
-def shown(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return as much of a text as a picture has room for, without what cannot be seen."""
     clean = visible(text[: LONGEST_TEXT + 1].replace("\n", " "), keep="")
     return clean if len(clean) <= LONGEST_TEXT else clean[: LONGEST_TEXT - 1] + "…"
@@ -244,7 +244,7 @@ def dot_run(happenings: list[Happening], verdict: str) -> Iterator[str]:
 
 def dot_text(text: str) -> str:
     """Return a text as a quoted string that is shown as it is."""
-    escaped = shown(text).replace("\\", "\\\\").replace('"', '\\"')
+    escaped = shorten_text(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
@@ -296,7 +296,7 @@ def mermaid_run(happenings: list[Happening], verdict: str) -> Iterator[str]:
 
 def mermaid_text(text: str) -> str:
     """Return a text that is shown as it is."""
-    escaped = _SPECIAL.sub(_number, shown(text).strip())
+    escaped = _SPECIAL.sub(_number, shorten_text(text).strip())
     return _END.sub(_number, escaped) or _BLANK
 
 

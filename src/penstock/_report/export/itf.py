@@ -78,7 +78,7 @@ def write_itf(path: Path, file: TextIO, consent: Consent | None = None) -> str:
 
 
 def _verdict(trace: Trace) -> str:
-    return "" if trace.verdict is None else f": {trace.verdict.property} is broken: {trace.verdict.message}"
+    return "" if trace.verdict is None else f": {trace.verdict.property} is violated: {trace.verdict.message}"
 
 
 def _states(lines: Iterable[Line], unfolded: Unfolded, network: Network, *, timed: bool) -> Iterator[str]:

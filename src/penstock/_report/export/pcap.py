@@ -111,7 +111,7 @@ class Capture:
             interface, nanoseconds >> 32 & 0xFFFFFFFF, nanoseconds & 0xFFFFFFFF, len(data), len(data)
         )
         options = _options([(_COMMENT, _text(comment))]) if comment else b""
-        self._block(_PACKET, head + _padded(data) + options)
+        self._block(_PACKET, head + _pad(data) + options)
 
     def _block(self, kind: int, body: bytes) -> None:
         length = _BLOCK.size + len(body) + _LENGTH.size
@@ -123,12 +123,12 @@ def _text(text: str) -> bytes:
     return visible(text).encode()[:_LONGEST_TEXT].decode(errors="ignore").encode()
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + bytes(-len(data) % 4)
 
 
 def _record(kind: int, value: bytes) -> bytes:
-    return _OPTION.pack(kind, len(value)) + _padded(value)
+    return _OPTION.pack(kind, len(value)) + _pad(value)
 
 
 def _options(options: Iterable[tuple[int, bytes]]) -> bytes:
@@ -229,7 +229,7 @@ class Conversation:
         return segment
 
     def _from(self, name: str) -> tuple[_End, _End]:
-        assert self._ends is not None, "nobody speaks without a connection"
+        assert self._ends is not None, "there are no messages without a connection"
         ours, theirs = self._ends
         return (ours, theirs) if ours.station.name == name else (theirs, ours)
 
@@ -308,10 +308,7 @@ class _Capturing:
             line = played.line
             if played.difference:
                 shown = played.difference.rstrip(".")[:_MOST_SHOWN]
-                remark = (
-                    f"The run goes another way at step {line.number}, so that only what was before is here: "
-                    f"{shown}."
-                )
+                remark = f"The replay diverges at step {line.number}, and the capture ends there: {shown}."
                 break
             self._now = max(self._now, (line.number if line.at is None else line.at) * _MILLISECOND)
             self._step(played, _comment(line))
@@ -370,7 +367,7 @@ class _Capturing:
         try:
             return encode(message, self._version)
         except PenstockError as error:
-            raise PenstockError(f"A message of step {line.number} has no form on the wire: {error}") from None
+            raise PenstockError(f"A message of step {line.number} has no wire format: {error}") from None
 
     def _reconnect(self, comment: str) -> None:
         """Open the connections of sessions that are up now, and break those of sessions that are not."""

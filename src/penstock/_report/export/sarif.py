@@ -121,7 +121,7 @@ def _not_broken(name: str, why: str, rule: int, held: Held) -> dict[str, object]
     elif known is not None and known.is_conclusive:
         kind, text = "pass", known.told
     else:
-        kind, text = "open", UNKNOWN if known is None else f"{name} was not broken. {known.told}"
+        kind, text = "open", UNKNOWN if known is None else f"{name} was not violated. {known.told}"
     place = None if held.about is None else next(_apps(held.about), _Place(held.about.shown))
     return {
         "ruleId": visible(name),
@@ -182,7 +182,7 @@ def _flow(violated: Violated, trace: str) -> Iterator[dict[str, object]]:
             "executionOrder": order,
             "importance": "important" if node else "essential",
         }
-    end = f"{violated.property} is broken: {violated.message}"
+    end = f"{violated.property} is violated: {violated.message}"
     yield {"location": _step_location(trace, violated.line, "", end), "importance": "essential"}
 
 
@@ -210,11 +210,11 @@ def _culprit(source: Source, violated: Violated) -> _Place | None:
     for line in reversed(violated.steps.lines):
         for event in line.events:
             if event.startswith("crashed "):
-                return _raised(event, apps) or next(iter(apps), None)
+                return _raise_place(event, apps) or next(iter(apps), None)
     return next(iter(apps), None)
 
 
-def _raised(event: str, apps: list[_Place]) -> _Place | None:
+def _raise_place(event: str, apps: list[_Place]) -> _Place | None:
     """Return the innermost line of an app in what a handler raised."""
     for file, line in reversed(_RAISED.findall(event)):
         for app in apps:

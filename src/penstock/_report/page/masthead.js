@@ -28,7 +28,7 @@ Penstock.masthead = (() => {
   /** What is said of a run without a verdict: a trace that lost its end may have had one. */
   function nothingFound(data) {
     if (data.cut_short) {
-      return ["?", "The trace was cut short: whether something is broken at its end is not known."];
+      return ["?", "The trace was cut short: whether a property is violated at its end is not known."];
     }
     const found = data.conclusion;
     if (!found) return ["?", "This run breaks nothing as far as it goes; what was judged is not known."];
@@ -67,7 +67,7 @@ Penstock.masthead = (() => {
         "p",
         {},
         element("strong", {}, found.property),
-        " is broken: ",
+        " is violated: ",
         element("span", {}, found.message),
       ),
       cause(found.cause ?? []),

@@ -59,7 +59,7 @@ Penstock.tale = (() => {
     const lines = run.data.story ? fromStory(store) : fromSteps(store);
     const isTold = lines.some((line) => line.classList.contains("broken"));
     if (verdict !== null && !isTold) {
-      lines.push(element("p", { class: "broken" }, `✗ ${verdict.property} is broken: ${verdict.message}`));
+      lines.push(element("p", { class: "broken" }, `✗ ${verdict.property} is violated: ${verdict.message}`));
       lines.push(...(verdict.cause ?? []).map((text) => element("p", { class: "came" }, text)));
     }
     return element(

@@ -293,7 +293,7 @@ def _unreadable(text: str, at: int) -> str:
     if rest[0] == '"':
         return 'A text begins here and does not end: close it with ", and write \\" or \\\\ for these in it.'
     if rest[0].isdigit() or rest[0] == "-":
-        return "Numbers are whole numbers: put anything else, such as an address, in double quotes."
+        return "Numbers are integers: put anything else, such as an address, in double quotes."
     for sign, word in (("&", "and"), ("|", "or"), ("!", "not"), ("'", 'double quotes, as in "drop"')):
         if rest[0] == sign:
             return f"The sign {sign} means nothing in a formula: write {word}."

@@ -154,7 +154,7 @@ class Host:
         if is_ipv4(name):
             return Address(name, ASK, ipv4(name))
         otherwise = f"the hosts are {', '.join(self.directory) or 'none'}; an IPv4 address will do too."
-        raise PenstockError(f"{self.name} knows no host {name!r}: {hint(name, self.directory, otherwise)}")
+        raise PenstockError(f"unknown host {name!r} for {self.name}: {hint(name, self.directory, otherwise)}")
 
     def name_of(self, ip: int) -> str:
         """Return the name of the host that has an IP address, or the address as text."""
@@ -204,7 +204,7 @@ class Host:
 
     def _hear_arp(self, state: HostState, arp: ARP, received: Event) -> Step:
         asked_me = arp.tpa == self.ip
-        neighbours, ready = state.neighbours.learned(arp, asked_me)
+        neighbours, ready = state.neighbours.learn(arp, asked_me)
         if asked_me and arp.op == ARP_REQUEST:
             answer = arp_reply(eth_src=self.mac, eth_dst=arp.sha, ip_src=self.ip, ip_dst=arp.spa)
             ready = (answer, *ready)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from penstock._base.text import hint
-from penstock._base.typed import fitted
+from penstock._base.typed import fit_options
 from penstock._world.hosts.host import GIVEN, Host
 from penstock._world.hosts.ping import Ping
 from penstock._world.hosts.symbolic_host import SymbolicHost
@@ -37,5 +37,5 @@ def host(kind: str | type[Host], where: str = "", /, **options: Any) -> HostMake
     made = KINDS.get(kind) if isinstance(kind, str) else kind
     if not (isinstance(made, type) and issubclass(made, Host)):
         otherwise = f"use one of {', '.join(KINDS)}, file.py:Class, or a subclass of Host."
-        raise PenstockError(f"There is no kind of host {kind!r}: {hint(kind, KINDS, otherwise)}")
-    return partial(made, **fitted(made, options, where or f"a {made.__name__}", GIVEN))
+        raise PenstockError(f"unknown kind of host {kind!r}: {hint(kind, KINDS, otherwise)}")
+    return partial(made, **fit_options(made, options, where or f"a {made.__name__}", GIVEN))

@@ -29,7 +29,7 @@ class Neighbours:
         """Return the IP addresses that packets wait for, in the order they were asked."""
         return tuple(dict.fromkeys(next_hop(packet) for packet in self.waiting))
 
-    def learned(self, arp: ARP, asked_me: bool) -> tuple[Neighbours, tuple[Ethernet, ...]]:
+    def learn(self, arp: ARP, asked_me: bool) -> tuple[Neighbours, tuple[Ethernet, ...]]:
         """Take in what an ARP packet says of its sender; return also the packets that can now go.
 
         As in RFC 826, a stranger is remembered only by the one whom it asked, or who waits for it.

@@ -98,7 +98,7 @@ class SymbolicHost(Host):
     def _source(self) -> PacketSource:
         if self.source is None:
             raise PenstockError(
-                f"{self.name} has nobody to tell it what to send: run it in a scenario, whose controller can."
+                f"{self.name} has no source of packets: run it in a scenario with a controller in process."
             )
         return self.source
 

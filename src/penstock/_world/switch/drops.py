@@ -56,7 +56,7 @@ def given_drops(options: Mapping[str, object], name: str) -> str:
     """Return what a scenario says of `drops` for a property or invariant of a name."""
     drops = options.get("drops", MEANT)
     if drops not in (MEANT, LOST):
-        raise PenstockError(f'drops = {drops!r} of {name} must be "{MEANT}" or "{LOST}".')
+        raise PenstockError(f'invalid drops = {drops!r} of {name}: must be "{MEANT}" or "{LOST}".')
     return str(drops)
 
 

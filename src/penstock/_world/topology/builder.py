@@ -57,7 +57,7 @@ class TopologyBuilder:
             number, prefix_length = (None, PREFIX_LENGTH) if ip is None else _ip(ip)
             self._hosts[name] = _HostDraft(None if mac is None else _mac(mac), number, prefix_length)
         except PenstockError as error:
-            raise PenstockError(f"Host {name!r} cannot be added, because {error}") from None
+            raise PenstockError(f"Cannot add host {name!r}: {error}") from None
         self._wired[name] = {}
         return name
 
@@ -121,8 +121,8 @@ class TopologyBuilder:
     def _check_new_name(self, name: str) -> None:
         if not isinstance(name, str) or not _NAME.match(name) or name == FABRIC:
             raise PenstockError(
-                f"{name!r} cannot name a host or switch: use up to 64 letters, digits, '_', '.' and '-', "
-                f"as in h1 (and not {FABRIC!r}, which is Penstock's own)."
+                f"invalid name {name!r}: use up to 64 letters, digits, '_', '.' and '-', as in h1 (and "
+                f"not {FABRIC!r}, which is Penstock's own)."
             )
         if name in self._wired:
             raise name_taken(name)
@@ -147,9 +147,7 @@ def next_port(wired: Mapping[int, object], lowest: int) -> int:
 
 def name_taken(name: str) -> PenstockError:
     """Return the complaint about a name that is used twice."""
-    return PenstockError(
-        f"The name {name!r} is used twice: every host and every switch needs a name of its own."
-    )
+    return PenstockError(f"duplicate name {name!r}: every host and every switch needs a name of its own.")
 
 
 def port_taken(port: Endpoint, far: Endpoint, peer: str) -> PenstockError:
@@ -165,8 +163,8 @@ def check_ends(node1: str, node2: str, known: Container[str]) -> None:
     for node in (node1, node2):
         if node not in known:
             raise PenstockError(
-                f"The link {node1} -- {node2} needs {node!r}, which is no host or switch: "
-                f"add {node!r} before the link."
+                f"The link {node1} -- {node2} needs {node!r}, which is not a host or switch: add "
+                f"{node!r} before the link."
             )
     if node1 == node2:
         raise PenstockError(
@@ -186,7 +184,7 @@ def _endpoint_order(end: Endpoint) -> tuple[tuple[str | int, ...], int]:
 def _check_port(node: str, port: int, lowest: int) -> None:
     if not isinstance(port, int) or not lowest <= port <= MAX_PORT:
         raise PenstockError(
-            f"{port!r} is no port of {node}: choose a whole number from {lowest} to {MAX_PORT}."
+            f"invalid port {port!r} of {node}: must be an integer from {lowest} to {MAX_PORT}."
         )
 
 
@@ -203,18 +201,20 @@ def _check_unique(what: str, keyword: str, values: Mapping[str, str]) -> None:
 def _mac(given: str | int) -> int:
     number = addresses.mac(given) if isinstance(given, str) else given
     if not 0 < number <= addresses.BROADCAST_MAC or addresses.is_multicast_mac(number):
-        raise PenstockError(f"{given!r} is not the MAC address of one host: choose one as 00:00:00:00:00:01.")
+        raise PenstockError(f"invalid MAC address {given!r}: must be that of one host, as 00:00:00:00:00:01.")
     return number
 
 
 def _ip(given: str | int) -> tuple[int, int]:
     if isinstance(given, int):
         if not 0 <= given < 1 << 32:
-            raise PenstockError(f"{given} is no IPv4 address: choose a number of 32 bits, or write 10.0.0.1.")
+            raise PenstockError(
+                f"invalid IPv4 address {given}: must be a number of 32 bits, or written as 10.0.0.1."
+            )
         return given, PREFIX_LENGTH
     text, slash, length = given.partition("/")
     if slash and not (length.isascii() and length.isdigit() and int(length) <= 32):
-        raise PenstockError(f"{given!r} is no IPv4 address: write its prefix length as in 10.0.0.1/24.")
+        raise PenstockError(f"invalid IPv4 address {given!r}: write its prefix length as in 10.0.0.1/24.")
     return addresses.ipv4(text), int(length) if slash else PREFIX_LENGTH
 
 
@@ -223,15 +223,13 @@ def _dpid(name: str, given: str | int | None) -> int:
         first = re.search(r"\d+", name)
         if first is None:
             raise PenstockError(
-                f"The datapath id of switch {name!r} cannot be told from its name: "
-                f"pass dpid=, or put a number in the name, as in s1."
+                f"Cannot derive the datapath id of switch {name!r} from its name: pass dpid=, or put a "
+                "number in the name, as in s1."
             )
         given = int(first.group())
     number = given if isinstance(given, int) else _hexadecimal(name, given)
     if not 0 <= number < 1 << 64:
-        raise PenstockError(
-            f"The datapath id {number} of switch {name!r} does not fit in 64 bits: pass a smaller dpid=."
-        )
+        raise PenstockError(f"invalid datapath id {number} of switch {name!r}: must fit in 64 bits.")
     return number
 
 
@@ -239,7 +237,7 @@ def _hexadecimal(name: str, given: str) -> int:
     digits = given.replace(":", "")
     if not _DPID.match(digits):
         raise PenstockError(
-            f"{given!r} is no datapath id for switch {name!r}: "
-            f"write up to 16 hexadecimal digits, as in dpid='1a'."
+            f"invalid datapath id {given!r} of switch {name!r}: write up to 16 hexadecimal digits, as in "
+            "dpid='1a'."
         )
     return int(digits, 16)

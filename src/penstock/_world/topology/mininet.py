@@ -43,19 +43,17 @@ def load_mininet(path: str | Path, name: str | None = None, **args: object) -> T
     file = Path(path)
     bar_while_looking(f"The Mininet file {file.name}")
     if file.suffix != ".py":
-        raise PenstockError(f"{path} is no Mininet file: a topology is drawn by a .py file.")
+        raise PenstockError(f"{path} is not a Mininet file: give a .py file with a Topo.")
     try:
         source = file.read_bytes()
     except OSError as error:
         reason = error.strerror or error
         raise PenstockError(f"The Mininet file {path} cannot be read ({reason}): check its path.") from None
     wanted, positional, keywords = _split_name(name)
-    with _stand_in(file), _explained(file):
+    with _stand_in(file), _explaining(file):
         topo = _recipe(_run(file, source), wanted)(*positional, **keywords, **args)
         if not isinstance(topo, Topo):
-            raise PenstockError(
-                f"What was to make a topology made {type(topo).__name__}: return a Topo from it."
-            )
+            raise PenstockError(f"Expected a Topo, got {type(topo).__name__}: return a Topo.")
         return from_mininet(topo)
 
 
@@ -135,7 +133,7 @@ def _came_with(name: str, folder: Path) -> bool:
 
 
 @contextmanager
-def _explained(file: Path) -> Iterator[None]:
+def _explaining(file: Path) -> Iterator[None]:
     """Turn whatever the file raises, `sys.exit` included, into one sentence with the line it came from."""
     try:
         yield
@@ -154,7 +152,7 @@ def _explained(file: Path) -> Iterator[None]:
 def _remedy(error: BaseException, line: int | None) -> str:
     if isinstance(error, TypeError) and line is None:
         return "pass the arguments its topology wants, after its name or by keyword"
-    return "mend it there, and keep what is not the topology below if __name__ == '__main__'"
+    return "fix it there, and keep what is not the topology below if __name__ == '__main__'"
 
 
 def _line(file: Path, error: BaseException) -> int | None:
@@ -176,7 +174,7 @@ def _recipe(module: ModuleType, wanted: str | None) -> Callable[..., object]:
     """Return what makes the wanted topology: an entry of `topos`, or else a class the file defines."""
     named = getattr(module, "topos", {})
     if not isinstance(named, dict):
-        raise PenstockError("Its topos is no dictionary: write topos = {'mytopo': MyTopo}.")
+        raise PenstockError("Its topos is not a dictionary: write topos = {'mytopo': MyTopo}.")
     classes = {
         name: value
         for name, value in vars(module).items()

@@ -38,7 +38,7 @@ def topology_from_json(given: object) -> Topology:
     try:
         assert isinstance(given, Mapping)
         if sum(len(given[part]) for part in ("hosts", "switches", "links")) > MOST_PARTS:
-            raise PenstockError(f"The trace tells of a network of more than {MOST_PARTS:,} parts.")
+            raise PenstockError(f"The network of the trace has more than {MOST_PARTS:,} parts.")
         for node in given["hosts"]:
             builder.add_host(_text(node["name"]), mac=_text(node["mac"]), ip=_text(node["ip"]))
         for node in given["switches"]:
@@ -50,7 +50,7 @@ def topology_from_json(given: object) -> Topology:
             builder.add_link(_text(a), _text(b), _number(a_port), _number(b_port), **options)
         return builder.build()
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError):
-        raise PenstockError("The trace does not tell its network as it should: it is damaged.") from None
+        raise PenstockError("The trace is damaged: its network is invalid.") from None
 
 
 def _options(link: Any) -> Mapping[str, Any]:

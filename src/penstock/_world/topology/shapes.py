@@ -54,7 +54,7 @@ def topology(text: str) -> Topology:
         forms = " ".join(shape.form for shape in _SHAPES.values())
         near = meant_instead(name, _SHAPES)
         hint = f"choose one of {forms}" if near is None else f"did you mean {_SHAPES[near].example}"
-        raise PenstockError(f"There is no topology {text!r}: {hint}{'.' if near is None else '?'}")
+        raise PenstockError(f"unknown topology {text!r}: {hint}{'.' if near is None else '?'}")
     numbers = shape.numbers(text, given)
     size = shape.size(*numbers)
     if size > MAX_SIZE:
@@ -70,22 +70,22 @@ def topology(text: str) -> Topology:
 def single(canvas: Canvas, hosts: int) -> None:
     """Draw one switch with its hosts on ports 1, 2 and so on."""
     switch = canvas.add_switch("s1")
-    for number in _counted(hosts):
+    for number in _one_to(hosts):
         canvas.add_link(canvas.add_host(f"h{number}"), switch)
 
 
 def single_reversed(canvas: Canvas, hosts: int) -> None:
     """Draw one switch with its first host on the highest port."""
     switch = canvas.add_switch("s1")
-    for number in _counted(hosts):
+    for number in _one_to(hosts):
         canvas.add_link(canvas.add_host(f"h{number}"), switch, port1=0, port2=hosts - number + 1)
 
 
 def linear(canvas: Canvas, switches: int, hosts: int = 1) -> None:
     """Draw a row of switches, each linked to the one before it."""
-    for number in _counted(switches):
+    for number in _one_to(switches):
         switch = canvas.add_switch(f"s{number}")
-        for position in _counted(hosts):
+        for position in _one_to(hosts):
             host = f"h{number}" if hosts == 1 else f"h{position}s{number}"
             canvas.add_link(canvas.add_host(host), switch)
         if number > 1:
@@ -112,11 +112,11 @@ def tree(canvas: Canvas, depth: int, fanout: int) -> None:
 
 def torus(canvas: Canvas, rows: int, columns: int, hosts: int = 1) -> None:
     """Draw a grid of switches whose rows and columns close into rings."""
-    grid = [(row, column) for row in _counted(rows) for column in _counted(columns)]
+    grid = [(row, column) for row in _one_to(rows) for column in _one_to(columns)]
     for row, column in grid:
         place = f"{row}x{column}"
         switch = canvas.add_switch(f"s{place}", dpid=f"{row * 256 + column:x}")
-        for position in _counted(hosts):
+        for position in _one_to(hosts):
             host = f"h{place}" if hosts == 1 else f"h{place}x{position}"
             canvas.add_link(canvas.add_host(host), switch)
     for row, column in grid:
@@ -130,9 +130,9 @@ def _ring(canvas: Canvas, switches: int) -> None:
 
 
 def _mesh(canvas: Canvas, switches: int) -> None:
-    for number in _counted(switches):
+    for number in _one_to(switches):
         canvas.add_link(canvas.add_host(f"h{number}"), canvas.add_switch(f"s{number}"))
-    for number in _counted(switches):
+    for number in _one_to(switches):
         for other in range(number + 1, switches + 1):
             canvas.add_link(f"s{number}", f"s{other}")
 
@@ -140,18 +140,18 @@ def _mesh(canvas: Canvas, switches: int) -> None:
 def _fat_tree(canvas: Canvas, arity: int) -> None:
     half = arity // 2
     core, layer = half * half, arity * half
-    for number in _counted(core + 2 * layer):
+    for number in _one_to(core + 2 * layer):
         canvas.add_switch(f"s{number}")
     for index in range(layer):
         pod, position = divmod(index, half)
         aggregation, edge = f"s{core + 1 + index}", f"s{core + layer + 1 + index}"
-        for branch in _counted(half):
+        for branch in _one_to(half):
             canvas.add_link(aggregation, f"s{position * half + branch}", half + branch, pod + 1)
             canvas.add_link(edge, f"s{core + pod * half + branch}", half + branch, position + 1)
             canvas.add_link(canvas.add_host(f"h{index * half + branch}"), edge, port2=branch)
 
 
-def _counted(number: int) -> range:
+def _one_to(number: int) -> range:
     return range(1, number + 1)
 
 
@@ -165,10 +165,10 @@ class _Argument:
     def number(self, text: str, given: str, example: str) -> int:
         number = int(given) if re.fullmatch(r"[0-9]{1,9}", given) else -1
         if not self.lowest <= number <= self.highest or (self.even and number % 2):
-            kind = "an even number" if self.even else "a whole number"
+            kind = "an even number" if self.even else "an integer"
             raise PenstockError(
-                f"{self.letter} in the topology {text!r} must be {kind} "
-                f"from {self.lowest} to {self.highest}, not {given!r}: write it as in {example}."
+                f"invalid {self.letter} = {given!r} in the topology {text!r}: must be {kind} from "
+                f"{self.lowest} to {self.highest}, as in {example}."
             )
         return number
 
@@ -185,9 +185,7 @@ class _Shape:
     def numbers(self, text: str, given: list[str]) -> list[int]:
         most = len(self.arguments)
         if not most - self.optional <= len(given) <= most:
-            raise PenstockError(
-                f"The topology {text!r} does not fit {self.form}: write it as in {self.example}."
-            )
+            raise PenstockError(f"invalid topology {text!r}: must be {self.form}, as in {self.example}.")
         pairs = zip(self.arguments, given, strict=False)
         return [argument.number(text, part, self.example) for argument, part in pairs]
 

@@ -90,11 +90,11 @@ class Topology:
 
     def host(self, name: str) -> HostNode:
         """Return the host of that name."""
-        return _named("host", name, self._hosts)
+        return _find("host", name, self._hosts)
 
     def switch(self, name: str) -> SwitchNode:
         """Return the switch of that name."""
-        return _named("switch", name, self._switches)
+        return _find("switch", name, self._switches)
 
     def with_port(self, switch: str, port: int) -> Topology:
         """Return this network with a port, wired or not, on a switch."""
@@ -146,11 +146,11 @@ def _count(number: int, word: str) -> str:
 _Node = TypeVar("_Node", HostNode, SwitchNode)
 
 
-def _named(kind: str, name: str, nodes: dict[str, _Node]) -> _Node:
+def _find(kind: str, name: str, nodes: dict[str, _Node]) -> _Node:
     if name in nodes:
         return nodes[name]
     known = ", ".join(list(nodes)[:8]) + (", …" if len(nodes) > 8 else "")
     otherwise = f"this topology's {kind} names are {known or 'none'}."
     near = meant_instead(name, nodes)
     hint = otherwise if near is None else f"did you mean {near!r}, or another of {known}?"
-    raise PenstockError(f"There is no {kind} named {name!r}: {hint}")
+    raise PenstockError(f"unknown {kind} {name!r}: {hint}")

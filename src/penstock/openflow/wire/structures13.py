@@ -187,7 +187,7 @@ def _unknown(data: bytes, at: int, stop: int, loose: bool) -> int:
         raise bad_length(f"The match field {field.name}", header[3], ErrorCode.MATCH_BAD_LEN)
     if loose:
         return at + 4 + header[3]
-    raise OpenFlowError(ErrorCode.MATCH_BAD_FIELD, f"There is no match field {_field_text(header)}.")
+    raise OpenFlowError(ErrorCode.MATCH_BAD_FIELD, f"unknown match field {_field_text(header)}.")
 
 
 def _basic_field(header: bytes) -> Field | None:
