@@ -15,7 +15,7 @@ What has happened is noted in `journal`, in order, for those who keep something 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from random import Random
 from typing import Final, NamedTuple
 
@@ -120,6 +120,10 @@ class Partition:
         """Return the class of a packet, or None of a packet outside of the universe."""
         number = self.space.number_of(self._relation, header)
         return None if number is None else self.classes[number]
+
+    def is_there(self, one: PacketClass) -> bool:
+        """Tell whether a class has not been joined to another."""
+        return self.classes.get(one.number) is one
 
     # Changes.
 
@@ -233,12 +237,17 @@ class Partition:
         if before != self.space.nothing:
             self._work.append((write.element, number, before))
 
-    def sources(self, one: PacketClass) -> Iterator[PacketClass]:
-        """Yield the classes that writes in use turn into a class."""
-        for write in self._writes.values():
-            for other in self.classes.values():
-                if other.behaviours.get(write.element) == one.number:
-                    yield other
+    def before(self) -> dict[int, list[PacketClass]]:
+        """Return the classes that writes in use turn into others, by the numbers of those."""
+        found: dict[int, list[PacketClass]] = {}
+        if self._writes:
+            elements = [write.element for write in self._writes.values()]
+            for one in self.classes.values():
+                for element in elements:
+                    number = one.behaviours.get(element)
+                    if isinstance(number, int) and number != one.number:
+                        found.setdefault(number, []).append(one)
+        return found
 
 
 def _put(behaviours: dict[int, Behaviour], element: int, behaviour: Behaviour) -> None:

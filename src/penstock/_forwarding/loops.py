@@ -76,9 +76,11 @@ class Loops:
         self._count: dict[Way, int] = {}
         self._before: dict[Way, bool] = {}
         self._dirty: dict[PacketClass, dict[int, None]] = {}
+        self._again: dict[PacketClass, dict[Any, None]] = {}
         self._grown: dict[PacketClass, None] = {}
         self._mixed: dict[Round, PacketClass] = {}
         """The ways round on which packets change their class, each with the class that it is kept under."""
+        self._touched: dict[Way, None] = {}
         self.partial = False
         """Whether some search came upon more ways round than are told."""
 
@@ -88,13 +90,23 @@ class Loops:
     def __len__(self) -> int:
         return len(self._count)
 
-    def rounds(self) -> dict[Way, Round]:
-        """Return the loops, each with states that take it."""
-        found: dict[Way, Round] = {}
+    def rounds(self) -> dict[Way, list[Round]]:
+        """Return the loops, each with the states by which classes take it."""
+        found: dict[Way, list[Round]] = {}
         for rounds in self._of.values():
             for one in rounds.taken:
-                found.setdefault(way_of(one), one)
+                found.setdefault(way_of(one), []).append(one)
         return found
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something has happened that `settle` and `take_touched` have not told yet."""
+        return bool(self._dirty or self._again or self._grown or self._touched)
+
+    def take_touched(self) -> list[Way]:
+        """Return the loops that other classes take than when this was asked before."""
+        touched, self._touched = list(self._touched), {}
+        return touched
 
     # What happened.
 
@@ -110,6 +122,7 @@ class Loops:
                     if whole:
                         self._forget(left)
                         self._dirty.pop(left, None)
+                        self._again.pop(left, None)
                     elif left in self._of:
                         self._grown[left] = None
                     if joined in self._of:
@@ -118,6 +131,8 @@ class Loops:
     def _split(self, new: PacketClass, old: PacketClass) -> None:
         if old in self._dirty:
             self._dirty[new] = dict(self._dirty[old])
+        if old in self._again:
+            self._again[new] = dict(self._again[old])
         rounds = self._of.get(old)
         if rounds is None:
             return
@@ -142,14 +157,20 @@ class Loops:
     def node_changed(self, node: Any, classes: Iterable[PacketClass]) -> None:
         """Look again at the ways round through a node, which does other things with all packets."""
         for packets in classes:
-            self._look_again(packets, [node])
+            self._again.setdefault(packets, {})[node] = None
 
     def settle(self) -> tuple[list[Way], list[Way]]:
         """Return the loops that have come since the last time, and those that have gone."""
-        for packets, elements in self._dirty.items():
+        # Whoever is asked may not be able to answer yet; then the rest is done the next time.
+        while self._dirty:
+            packets, elements = next(iter(self._dirty.items()))
             nodes = {node: None for element in elements for node in self._steps.nodes_of(element, packets)}
             self._look_again(packets, list(nodes))
-        self._dirty.clear()
+            del self._dirty[packets]
+        while self._again:
+            packets, places = next(iter(self._again.items()))
+            self._look_again(packets, list(places))
+            del self._again[packets]
         for packets in self._grown:
             rounds = self._of.get(packets)
             if rounds is not None:
@@ -165,6 +186,7 @@ class Loops:
     def _tell(self, way: Way, by: int) -> None:
         count = self._count.get(way, 0)
         self._before.setdefault(way, count > 0)
+        self._touched[way] = None
         if count + by:
             self._count[way] = count + by
         else:
@@ -214,6 +236,9 @@ class Loops:
         return True
 
     def _look_again(self, packets: PacketClass, nodes: list[Any]) -> None:
+        searched: dict[Round, Guards] = {}
+        for node in nodes:
+            searched.update(self._search(packets, node))
         concerned = {*nodes}
         if self._mixed:
             self._drop_mixed(packets, concerned)
@@ -225,11 +250,10 @@ class Loops:
                 for one, guards in rounds.guards.items()
                 if not any(state[1] is packets and state[0][0] in concerned for state in one)
             }
-        for node in nodes:
-            for one, guards in self._search(packets, node).items():
-                mixed = any(of is not packets for _, of in one)
-                if not mixed or self._mixed.setdefault(one, packets) is packets:
-                    found[one] = guards
+        for one, guards in searched.items():
+            mixed = any(of is not packets for _, of in one)
+            if not mixed or self._mixed.setdefault(one, packets) is packets:
+                found[one] = guards
         if rounds is None:
             if not found:
                 return

@@ -71,6 +71,7 @@ class PacketSpace:
         self._terms: dict[tuple[str, int, int], PacketSet] = {}
         self._numbers: dict[int, PacketSet] = {}
         self._written: dict[int, PacketSet] = {}
+        self._usual: dict[int, list[bool]] = {}
         self._collect_from = _COLLECT_FROM
         self._header = self._together(self._set[:width])
 
@@ -267,41 +268,45 @@ class PacketSpace:
 
     def has(self, packets: PacketSet, header: int) -> bool:
         """Tell whether a packet is in a set."""
-        fields = fields_of(header)
-        while packets != self.nothing:
-            halves = packets.cofactors()
-            if halves is None:
-                return True
+        bits = self._bits(fields_of(header))
+        while (halves := packets.cofactors()) is not None:
             variable = packets.node_var()
             assert variable is not None
-            packets = halves[0] if self._is_set(fields, variable) else halves[1]
-        return False
-
-    def _is_set(self, fields: Mapping[str, int], variable: int) -> bool:
-        for name, first in self._first.items():
-            bits = BY_NAME[name].bits
-            if variable < first + bits:
-                return bool(fields.get(name, 0) >> first + bits - 1 - variable & 1)
-        return False
+            packets = halves[0] if bits[variable] else halves[1]
+        return packets != self.nothing
 
     def witness(self, packets: PacketSet, usual: int) -> int | None:
-        """Return a packet of a set that is as like a usual one as can be, or None of no packets."""
+        """Return a packet of a set that is as like a usual one as can be, or None of no packets.
+
+        The first fields count most, and the highest bits of a field; so it is found on one way down.
+        """
         if packets == self.nothing:
             return None
-        fields = fields_of(usual)
-        for name in ORDER:
-            likely = self.meet(packets, self.term(name, fields.get(name, 0), BY_NAME[name].full))
-            if likely != self.nothing:
-                packets = likely
-        cube = packets.pick_cube()
-        assert cube is not None
+        bits = self._usual.get(usual)
+        if bits is None:
+            bits = self._usual[usual] = self._bits(fields_of(usual))
+        chosen = bits.copy()
+        while (halves := packets.cofactors()) is not None:
+            variable = packets.node_var()
+            assert variable is not None
+            wanted, other = halves if bits[variable] else halves[::-1]
+            if wanted == self.nothing:
+                wanted, chosen[variable] = other, not bits[variable]
+            packets = wanted
         found: dict[str, int] = {}
         for name, first in self._first.items():
             value = 0
-            for bit in cube[first : first + BY_NAME[name].bits]:
-                value = value << 1 | (bit is True)
+            for bit in chosen[first : first + BY_NAME[name].bits]:
+                value = value << 1 | bit
             found[name] = value
         return header_of(found)
+
+    def _bits(self, fields: Mapping[str, int]) -> list[bool]:
+        found: list[bool] = []
+        for name in ORDER:
+            value, bits = fields.get(name, 0), BY_NAME[name].bits
+            found += (bool(value >> bit & 1) for bit in reversed(range(bits)))
+        return found
 
     def enclosing(self, packets: PacketSet) -> Cube:
         """Return the smallest cube that has all packets of a set."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from copy import copy
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from penstock._forwarding.classes import Behaviour
 from penstock._forwarding.header_space import Cube
@@ -39,6 +40,10 @@ class Rule:
 
     def __lt__(self, other: Rule) -> bool:
         return self.order < other.order
+
+    def clone(self) -> Self:
+        """Return the same rule, to stand in another table."""
+        return copy(self)
 
 
 def _order(rule: Rule) -> Order:
@@ -127,6 +132,22 @@ class RuleTable(Generic[R]):
     def __iter__(self) -> Iterator[R]:
         return (rule for space in self._spaces.values() for rules in space.values.values() for rule in rules)
 
+    def clone(self) -> RuleTable[R]:
+        """Return a table of the same rules, which goes its own way from now on."""
+        table: RuleTable[R] = RuleTable(self._space, self.missed, self._missing)
+        for rule in self:
+            table.index(rule.clone())
+        return table
+
+    def lookup(self, header: int) -> R | None:
+        """Return the rule that a header meets, if any."""
+        best: R | None = None
+        for space in self._spaces.values():
+            found = space.values.get(header & space.mask)
+            if found is not None and (best is None or found[0].order < best.order):
+                best = found[0]
+        return best
+
     def find(self, order: Order, cube: Cube) -> R | None:
         """Return the rule that stands at a place in the order, and has a cube."""
         space = self._spaces.get(cube[1])
@@ -171,10 +192,11 @@ class RuleTable(Generic[R]):
             if self._missing != rule.behaviour:
                 changed[rule.behaviour] = space.join(changed.get(rule.behaviour, nothing), taken)
         rule.hit = hit
-        self._index(rule)
+        self.index(rule)
         return [Change(*one) for one in changed.items()]
 
-    def _index(self, rule: R) -> None:
+    def index(self, rule: R) -> None:
+        """Take in a rule without working out what it hits."""
         mask = rule.cube[1]
         index = self._spaces.get(mask)
         if index is None:
