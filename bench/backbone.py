@@ -13,7 +13,13 @@ lists are guards on wires.
 
 from __future__ import annotations
 
+import multiprocessing
+import resource
+import statistics
+import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -314,3 +320,57 @@ def _generated_lists(random: Random, edges: list[list[str]]) -> list[list[str]]:
             line = [*protocol, *src, "null", "null", *dst, *span, str(65_535 - number)]
             updates.append(["+", "acl", name, "access-list", "in", action, *line])
     return updates
+
+
+# What it costs.
+
+
+def networks(folder: Path | None) -> list[Backbone]:
+    """Return the networks below a folder, or such as are generated where there are none."""
+    found: list[Backbone] = []
+    if folder is not None and folder.is_dir():
+        places = [folder, *sorted(one for one in folder.iterdir() if one.is_dir())]
+        found = [read_backbone(place) for place in places if (place / "updates").is_file()]
+    return found or [generated(lists=False), generated()]
+
+
+def measure(backbone: Backbone) -> dict[str, Any]:
+    """Return what the updates to a backbone cost in this process, loops told after each of them."""
+    begin = time.process_time()
+    tables = Tables(backbone)
+    built = time.process_time() - begin
+    come, gone = Counter[Way](), Counter[Way]()
+    costs: list[float] = []
+    most = 0
+    for words in backbone.updates:
+        begin = time.process_time()
+        new, old = tables.apply(words)
+        costs.append(time.process_time() - begin)
+        come.update(new)
+        gone.update(old)
+        most = max(most, len(tables.partition.classes))
+    spent = built + sum(costs)
+    costs.sort()
+    return {
+        "network": backbone.name,
+        "updates": len(costs),
+        "loops": len(come),
+        "told_as_come": sum(come.values()),
+        "told_as_gone": sum(gone.values()),
+        "loops_at_end": len(tables.loops),
+        "most_classes": most,
+        "cpu_s": round(spent, 3),
+        "median_us": round(statistics.median(costs) * 1e6, 1),
+        "p99_us": round(costs[int(len(costs) * 0.99)] * 1e6, 1),
+        "rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "partial": tables.loops.partial,
+    }
+
+
+def measured(folder: Path | None) -> list[dict[str, Any]]:
+    """Return a row for each network, each measured in a process of its own."""
+    rows = []
+    for backbone in networks(folder):
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            rows.append(pool.submit(measure, backbone).result())
+    return rows

@@ -121,7 +121,8 @@ class NoBlackHoles:
 class _Kept:
     """What becomes of some packets of a model, asked for again only if it may have changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, told: bool = True) -> None:
+        self._told = told
         self._model: ForwardingModel | None = None
         self._answers: Answers[Question, list[Outcome]] | None = None
 
@@ -130,7 +131,7 @@ class _Kept:
     ) -> Iterable[Question]:
         """Return the questions whose answers had to be worked out again."""
         if self._answers is None or model is not self._model:
-            self._model, self._answers = model, model.new_answers()
+            self._model, self._answers = model, model.new_answers(told=self._told)
             self._answers.ask(questions())
         return self._answers.refresh()
 
@@ -154,7 +155,7 @@ class AllPairsReachability:
     pairs: tuple[tuple[str, str], ...] | None = None
     name: str = "AllPairsReachability"
 
-    _answers: _Kept = field(default_factory=_Kept, init=False, repr=False)
+    _answers: _Kept = field(default_factory=lambda: _Kept(told=False), init=False, repr=False)
     _findings: dict[Question, Finding] = field(default_factory=dict, init=False, repr=False)
     _open: dict[Question, None] = field(default_factory=dict, init=False, repr=False)
 
@@ -178,7 +179,8 @@ class AllPairsReachability:
             outcomes = self._answers[question]
             match reach(outcomes, question.target):
                 case "unreached":
-                    self._findings[question] = _unreached(question, outcomes)
+                    told = model.outcomes(question.source, question.packets)
+                    self._findings[question] = _unreached(question, told)
                 case "undecided":
                     self._open[question] = None
 

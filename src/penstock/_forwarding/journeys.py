@@ -138,10 +138,12 @@ class _Journey:
     header: int
     members: PacketSet
     grounds: Grounds
+    told: bool
+    """Whether it is told by which entries; otherwise it is the class that is followed, and not the packet."""
     found: dict[Outcome, None] = field(default_factory=dict)
     seen: set[_Here] = field(default_factory=set)
     path: list[Step] = field(default_factory=list)
-    on_way: dict[tuple[Place, int], tuple[int, int]] = field(default_factory=dict)
+    on_way: dict[tuple[Place, object], tuple[int, int]] = field(default_factory=dict)
     """The places on the way, with the packet as it was there: where in the path, and its time to live."""
 
     def end(
@@ -197,7 +199,16 @@ class Journeys:
         self, source: Source, header: int, packets: PacketClass | None, members: PacketSet, grounds: Grounds
     ) -> list[Outcome]:
         """Return how a packet of a class and its copies end."""
-        journey = _Journey(source, header, members, grounds)
+        return self._followed(_Journey(source, header, members, grounds, True), packets)
+
+    def fates(
+        self, source: Source, packets: PacketClass, members: PacketSet, grounds: Grounds
+    ) -> list[Outcome]:
+        """Return how packets of a class end, without an example and by which rules."""
+        return self._followed(_Journey(source, 0, members, grounds, False), packets)
+
+    def _followed(self, journey: _Journey, packets: PacketClass | None) -> list[Outcome]:
+        source, header = journey.source, journey.header
         entry = self.entry(source)
         if isinstance(entry, str):
             peer = self._steps.wires.get(source.end)
@@ -211,7 +222,8 @@ class Journeys:
 
     def _arrive(self, journey: _Journey, here: _Here, writes: tuple[int, int]) -> None:
         switch, port = here.place
-        before = journey.on_way.get((here.place, here.header))
+        now = here.place, here.header if journey.told else here.packets
+        before = journey.on_way.get(now)
         end = partial(journey.end, perhaps=here.perhaps, copied=here.copied, writes=writes)
         if before is not None:
             cycle, ttl = before
@@ -229,13 +241,14 @@ class Journeys:
             end("unfollowed", switch, "there are too many copies to follow", here.header)
             return
         journey.grounds[here.packets, switch] = None
-        journey.on_way[here.place, here.header] = len(journey.path), here.ttl
+        journey.on_way[now] = len(journey.path), here.ttl
         for passage in self._steps.passages(switch, port, here.packets, here.ttl):
             length = len(journey.path)
-            journey.path += self.met(here.place, here.header, passage)
+            if journey.told:
+                journey.path += self.met(here.place, here.header, passage)
             self._leave(journey, here, passage, writes)
             del journey.path[length:]
-        del journey.on_way[here.place, here.header]
+        del journey.on_way[now]
 
     def met(self, place: Place, header: int, passage: Passage) -> list[Step]:
         """Return the tables of a switch that a packet comes to, and the entries it meets there."""
@@ -248,7 +261,8 @@ class Journeys:
         return found
 
     def _leave(self, journey: _Journey, here: _Here, passage: Passage, before: tuple[int, int]) -> None:
-        switch, header = here.place[0], here.header & ~passage.written | passage.values
+        switch = here.place[0]
+        header = here.header & ~passage.written | passage.values if journey.told else 0
         writes = before[0] | passage.written, before[1] & ~passage.written | passage.values
         copied = here.copied or passage.copied
         end = partial(journey.end, perhaps=here.perhaps, copied=copied, writes=writes)
@@ -283,9 +297,9 @@ class Journeys:
     def _stopped(self, journey: _Journey, switch: str, passage: Passage, stops: Stops) -> tuple[Fate, str]:
         """Judge packets that nothing sends on."""
         why, idle = stops.failed, stops.idle
-        if idle and not why and idle != drops.NO_OTHER_PORT and any(s.switch != switch for s in journey.path):
+        if idle and not why and idle != drops.NO_OTHER_PORT:
             # What comes from a host for that host has no other way to go; from another switch it is a loss.
-            why = idle
+            why = idle if any(place[0] != switch for place, _ in journey.on_way) else ""
         if why and is_over_budget(why) and stops.sent_before:
             # Then nothing is sent of the packets after all, although copies were followed already.
             return "unfollowed", why
@@ -295,7 +309,8 @@ class Journeys:
             return "dropped", idle
         if stops.missed:
             table = f"{switch} table {passage.visits[-1].table}"
-            return "missed" if len(journey.path) == 1 else "lost", f"no rule of {table} matches it"
+            first = len(journey.on_way) == len(passage.visits) == 1
+            return "missed" if first else "lost", f"no rule of {table} matches it"
         return "dropped", ""
 
     def around(

@@ -158,14 +158,13 @@ def all_packets(space: PacketSpace) -> PacketSet:
 
 def example(space: PacketSpace, packets: PacketSet, usual: int) -> int:
     """Return a packet of a set that is not empty: of the first kind that it has, and as usual as can be."""
-    for kind in _kind_sets(space):
-        likely = space.meet(packets, kind)
-        if likely != space.nothing:
-            packets = likely
-            break
-    header = space.witness(packets, usual)
-    assert header is not None, "a set without packets has no example"
-    return header
+    local = field_mask(*LOCAL_FIELDS)
+    for kind, of_kind in zip(KINDS, _kind_sets(space), strict=True):
+        value, mask = kind.cube
+        header = space.witness(space.meet(packets, of_kind), usual, (value, mask & ~local))
+        if header is not None:
+            return header
+    raise AssertionError("a set without packets has no example")
 
 
 def match_around(space: PacketSpace, packets: PacketSet) -> Match:
@@ -177,7 +176,7 @@ def match_around(space: PacketSpace, packets: PacketSet) -> Match:
     wanted = space.meet(among, space.cube((value, mask)))
     for name in reversed(_NAMES):
         if name in ("eth_type", "ip_proto") and value & field_mask(name):
-            continue    # What other fields ask for is left in sight.
+            continue  # What other fields ask for is left in sight.
         without = mask & ~field_mask(name)
         if without != mask and space.meet(among, space.cube((value & without, without))) == wanted:
             value, mask = value & without, without

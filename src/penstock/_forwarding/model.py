@@ -297,10 +297,10 @@ class ForwardingModel:
             except Refined:
                 self._absorb()
 
-    def new_answers(self) -> Answers[Question, list[Outcome]]:
-        """Return answers to questions to come, kept up from now on."""
+    def new_answers(self, *, told: bool = True) -> Answers[Question, list[Outcome]]:
+        """Return answers to questions to come, kept up from now on, with or without examples."""
         answers: Answers[Question, list[Outcome]] = Answers(
-            lambda question, grounds: self._outcomes(question.source, question.packets, grounds)
+            lambda question, grounds: self._outcomes(question.source, question.packets, grounds, told)
         )
         self._answers.append(answers)
         return answers
@@ -309,7 +309,9 @@ class ForwardingModel:
         """Return how packets of a host end, of a class or the one with a header, each with an example."""
         return self._outcomes(host, packets, {})
 
-    def _outcomes(self, host: str, packets: Match | int, grounds: Grounds) -> list[Outcome]:
+    def _outcomes(
+        self, host: str, packets: Match | int, grounds: Grounds, told: bool = True
+    ) -> list[Outcome]:
         source = self._source(host)
         space = self._space
         if isinstance(packets, int):
@@ -327,19 +329,21 @@ class ForwardingModel:
             found: list[Outcome] = []
             grounds.clear()
             for one in self._partition.touching(asked):
-                found += self._sent(source, one, asked, grounds)
-            return self._merged(found)
+                found += self._sent(source, one, asked, grounds, told)
+            return self._merged(found) if told else found
 
         return self._stable(work_out)
 
     def _sent(
-        self, source: Source, packets: PacketClass, among: PacketSet, grounds: Grounds
+        self, source: Source, packets: PacketClass, among: PacketSet, grounds: Grounds, told: bool = True
     ) -> list[Outcome]:
-        """Return how packets of a class end that are in a set, told by one of them."""
+        """Return how packets of a class end that are in a set, told by one of them if that is wanted."""
         grounds[packets, ""] = None
         members = self._space.meet(packets.packets, among)
         if members == self._space.nothing or not self._partition.is_there(packets):
             return []
+        if not told:
+            return self._journeys.fates(source, packets, members, grounds)
         header = example(self._space, members, source.usual)
         return self._journeys.follow(source, header, packets, members, grounds)
 
@@ -451,11 +455,8 @@ class ForwardingModel:
         """
         sent = self._everything_sent()
         for key in sent.refresh():
-            outcomes = sent[key]
-            vanishes = all(one.fate in ("lost", "dropped", "missed") for one in outcomes)
-            lost = [one for one in outcomes if one.fate == "lost" and one.path and (one.alone or vanishes)]
-            if lost:
-                self._holes[key] = lost
+            if _lost(sent[key]):
+                self._holes[key] = _lost(self._work_out_sent(key, {}))
             else:
                 self._holes.pop(key, None)
         return self._merged(one for lost in self._holes.values() for one in lost)
@@ -474,7 +475,7 @@ class ForwardingModel:
     def _everything_sent(self) -> Answers[_Sent, list[Outcome]]:
         sent = self._all_sent
         if sent is None:
-            sent = self._all_sent = Answers(self._work_out_sent)
+            sent = self._all_sent = Answers(self._fates_of_sent)
             self._answers.append(sent)
             sent.ask(_Sent(host, one) for host in self._hosts for one in self._partition.classes.values())
         return sent
@@ -483,6 +484,21 @@ class ForwardingModel:
         def work_out() -> list[Outcome]:
             grounds.clear()
             return self._sent(self._sources[key.source], key.packets, self._sendable, grounds)
+
+        return self._stable(work_out)
+
+    def _fates_of_sent(self, key: _Sent, grounds: Grounds) -> list[Outcome]:
+        source = self._sources[key.source]
+
+        def work_out() -> list[Outcome]:
+            grounds.clear()
+            grounds[key.packets, ""] = None
+            members = self._space.meet(key.packets.packets, self._sendable)
+            if members == self._space.nothing or not self._partition.is_there(key.packets):
+                return []
+            if isinstance(self._journeys.entry(source), str):
+                return []  # What does not come in at all was sent on by no rule.
+            return self._journeys.fates(source, key.packets, members, grounds)
 
         return self._stable(work_out)
 
@@ -510,6 +526,12 @@ class ForwardingModel:
             for one in self._partition.classes.values()
             if any(_may_lose_sight(met) for met in one.behaviours.values())
         ]
+
+
+def _lost(outcomes: list[Outcome]) -> list[Outcome]:
+    """Return those of the outcomes of one packet that are black holes."""
+    vanishes = all(one.fate in ("lost", "dropped", "missed") for one in outcomes)
+    return [one for one in outcomes if one.fate == "lost" and (one.alone or vanishes)]
 
 
 def _may_lose_sight(met: object) -> bool:

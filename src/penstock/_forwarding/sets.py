@@ -275,13 +275,17 @@ class PacketSpace:
             packets = halves[0] if bits[variable] else halves[1]
         return packets != self.nothing
 
-    def witness(self, packets: PacketSet, usual: int) -> int | None:
+    def witness(self, packets: PacketSet, usual: int, within: Cube = (0, 0)) -> int | None:
         """Return a packet of a set that is as like a usual one as can be, or None of no packets.
 
-        The first fields count most, and the highest bits of a field; so it is found on one way down.
+        The first fields count most, and the highest bits of a field; so it is found on one way down.  That is
+        shorter where a cube is known that the set is within.
         """
         if packets == self.nothing:
             return None
+        fixed, mask = within
+        if mask:
+            packets, usual = self._without(packets, self._variables(mask)), usual & ~mask | fixed
         bits = self._usual.get(usual)
         if bits is None:
             bits = self._usual[usual] = self._bits(fields_of(usual))
