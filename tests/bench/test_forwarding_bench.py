@@ -53,3 +53,25 @@ def test_too_few_rules_are_one_sentence() -> None:
     done = bench("--rules", "5")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
+
+
+def test_backbones_are_generated_where_there_is_no_data(tmp_path: Path) -> None:
+    done = bench("--data", str(tmp_path / "nothing"), "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert [row["network"] for row in found["rows"]] == ["generated-noacl", "generated"]
+    for row in found["rows"]:
+        assert row["loops"] == row["told_as_come"] == row["told_as_gone"] > 0
+        assert row["updates"] > 7_000 and 0 < row["median_us"] <= row["p99_us"] and row["rss_mb"] > 0
+
+
+def test_backbones_are_read_from_files(tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    folder.mkdir()
+    (folder / "topo.txt").write_text("a p b q\nb q a p\n")
+    routes = ["+ fwd a 0 0 p 0", "+ fwd b 0 0 q 0", "- fwd a 0 0 p 0"]
+    (folder / "updates").write_text("\n".join(routes))
+    row = json.loads(bench("--data", str(tmp_path), "--json").stdout)["rows"][0]
+    assert (row["network"], row["updates"], row["loops"]) == ("two", 3, 0), (
+        "what came in by a port stays there"
+    )

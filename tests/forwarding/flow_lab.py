@@ -8,7 +8,8 @@ from typing import Any
 from penstock._forwarding.following import Follower
 from penstock._forwarding.frames import frame_of
 from penstock._forwarding.header_space import header_of
-from penstock._forwarding.model import ForwardingModel, Outcome
+from penstock._forwarding.journeys import Outcome
+from penstock._forwarding.model import ForwardingModel
 from penstock._world.assembly import build_network
 from penstock._world.component import Endpoint, Port, Step
 from penstock._world.faults import NO_FAULTS, Faults

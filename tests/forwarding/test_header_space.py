@@ -9,21 +9,22 @@ from penstock._forwarding.frames import frame_of
 from penstock._forwarding.header_space import (
     Cube,
     cube_of,
+    field_mask,
     fields_of,
     header_of,
     is_within,
-    less,
     match_of,
     meet,
     overlap,
     pulled_back,
 )
-from penstock._forwarding.kinds import KINDS, Kind, kind_of, usual_header
-from penstock._forwarding.searching import Outside, Search
+from penstock._forwarding.kinds import KINDS, Kind, all_packets, example, kind_of, match_around, usual_header
+from penstock._forwarding.sets import NOT_IN_SETS, packet_space
 from penstock._world.switch.headers import read
 from penstock.openflow.match import Match
 
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True)
+SPACE = packet_space()
 BITS = 5
 ALL = range(1 << BITS)
 numbers = st.integers(0, (1 << BITS) - 1)
@@ -36,14 +37,11 @@ def headers(cube: Cube) -> set[int]:
 
 @SETTINGS
 @given(cubes, cubes)
-def test_cubes_meet_and_part_as_sets_do(a: Cube, b: Cube) -> None:
+def test_cubes_meet_as_sets_do(a: Cube, b: Cube) -> None:
     both = meet(a, b)
     assert (headers(both) if both is not None else set()) == headers(a) & headers(b)
     assert overlap(a, b) == bool(headers(a) & headers(b))
     assert is_within(a, b) == (headers(a) <= headers(b))
-    pieces = [headers(piece) for piece in less(a, b)]
-    assert set().union(*pieces) == headers(a) - headers(b)
-    assert sum(map(len, pieces)) == len(headers(a) - headers(b))
 
 
 @SETTINGS
@@ -73,7 +71,10 @@ def packets(draw: st.DrawFn) -> tuple[Kind, int]:
     value, mask = kind.cube
     noise = sum(bits << shift for shift in range(0, 1400, 64))
     spread = usual_header(1, 0x0A000001) ^ (noise & draw(st.sampled_from((0, -1, noise >> 7))))
-    header = Search().find((value, mask), (Outside(kind.holes),), spread)
+    found = SPACE.cube((value, mask))
+    for hole in kind.holes:
+        found = SPACE.less(found, SPACE.cube(hole))
+    header = SPACE.witness(found, spread & ~field_mask(*NOT_IN_SETS))
     assert header is not None
     return kind, header
 
@@ -103,23 +104,16 @@ def test_no_packet_is_of_two_kinds(packet: tuple[Kind, int]) -> None:
 
 
 def test_there_is_no_packet_with_fields_of_two_protocols() -> None:
-    impossible = Match.of(arp_op=1, tcp_dst=80)
-    assert Search().find(cube_of(impossible), (), usual_header(1, 1)) is None
-    possible = Match.of(ipv4_dst="10.0.0.1", tcp_dst=80)
-    found = Search().find(cube_of(possible), (), usual_header(1, 1))
-    assert found is not None
-    assert fields_of(found)["eth_type"] == 0x0800
-    assert fields_of(found)["ip_proto"] == 6
+    impossible = SPACE.match(Match.of(arp_op=1, tcp_dst=80))
+    assert SPACE.meet(all_packets(SPACE), impossible) == SPACE.nothing
+    possible = SPACE.meet(all_packets(SPACE), SPACE.match(Match.of(ipv4_dst="10.0.0.1", tcp_dst=80)))
+    fields = fields_of(example(SPACE, possible, usual_header(1, 1)))
+    assert fields["eth_type"] == 0x0800
+    assert fields["ip_proto"] == 6
 
 
-@SETTINGS
-@given(st.lists(cubes, max_size=8), cubes)
-def test_a_search_finds_a_packet_exactly_where_holes_leave_one(holes: list[Cube], cube: Cube) -> None:
-    exact = cube_of(Match.of(eth_type=0x9000))
-    shift = cube_of(Match.of(eth_src=(1, 1)))[1].bit_length() - 1
-    wanted = exact[0] | cube[0] << shift, exact[1] | cube[1] << shift
-    taken = tuple((value << shift, mask << shift) for value, mask in holes)
-    found = Search().find(wanted, (Outside(taken),), 0)
-    left = headers(cube).difference(*map(headers, holes))
-    assert (found is not None) == bool(left)
-    assert found is None or found >> shift & max(ALL) in left
+def test_a_set_is_told_by_the_smallest_match_around_it() -> None:
+    web = Match.of(eth_type=0x0800, ip_proto=6, ipv4_dst="10.0.0.0/8", tcp_dst=80)
+    packets = SPACE.meet(all_packets(SPACE), SPACE.match(web))
+    assert match_around(SPACE, packets) == web
+    assert match_around(SPACE, all_packets(SPACE)) == Match()

@@ -5,15 +5,16 @@ Which of several matching entries of the same highest priority a switch uses is 
 all that do; so it is decided by packets:
 
 1. Pairs of entries of one table and priority whose cubes meet, and whose instructions differ.
-2. The classes of packets that come to the table: any frame at any port, through the tables before it.
-3. What each of the two has done with such a class, to the end of the pipeline (`crossing`), part by part.
-4. A packet (`searching`) in a part of both, outside of all entries of higher priority, with which the two
-   do different things: they send it elsewhere, otherwise, or through other meters.
+2. The packets that come to the table: any frame at any port, through the tables before it, as exact sets.
+3. What each of the two has done with those that meet both and no entry of higher priority, to the end of the
+   pipeline (`crossing`), part by part.
+4. A packet in a part of both with which the two do different things: they send it elsewhere, otherwise, or
+   through other meters.
 
 The packet is then sent through the switch itself, once with each of the two entries gone, so what is
 told is what happens.  Ports count as up, whatever became of their cables.  The frames thought of are those
 of `kinds`; what is not followed (MPLS labels put on or taken off, a second tag) is counted in `Audit.open`,
-as are pairs that take more than `MOST_FLOWS` classes.
+as are pairs that take more than `MOST_FLOWS` sets of packets.
 """
 
 from __future__ import annotations
@@ -21,28 +22,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from penstock._forwarding.crossing import (
     Exit,
     GoesOn,
     Leaves,
+    Part,
     Site,
     ToController,
     Unfollowed,
     Writes,
     parts,
 )
-from penstock._forwarding.forest import LOCAL
 from penstock._forwarding.frames import frame_of
-from penstock._forwarding.header_space import EVERYTHING, Cube, meet, packed, pulled_back
-from penstock._forwarding.kinds import TTL, usual_header
-from penstock._forwarding.rules import Rule, RuleTable
-from penstock._forwarding.searching import Constraints, Met, Outside, Search
+from penstock._forwarding.header_space import EVERYTHING, Cube, cube_of, meet, packed, pulled_back
+from penstock._forwarding.kinds import TTL, all_packets, example, usual_header
+from penstock._forwarding.sets import PacketSet, packet_space
+from penstock._forwarding.steps import LOCAL, packets_of
+from penstock._forwarding.tables import Rule, RuleTable
 from penstock._world.component import Send
 from penstock._world.frame import Frame
 from penstock._world.switch import pipeline
-from penstock._world.switch.flow_table import FlowEntry, FlowTable
+from penstock._world.switch.flow_table import FlowEntry, FlowTable, order_of
 from penstock._world.switch.state import PortStatus, SwitchState
 from penstock._world.switch.turn import Chassis, Turn
 from penstock.openflow.actions import Action, UseMeter
@@ -50,7 +52,7 @@ from penstock.openflow.messages import PortNo
 from penstock.packet import describe
 
 MOST_FLOWS: Final = 3000
-"""How many classes of packets are followed for one pair of entries before it is left open."""
+"""How many sets of packets are followed for one pair of entries before it is left open."""
 
 _USUAL: Final = usual_header(1, 0x0A000001)
 _UP: Final = PortStatus()
@@ -75,10 +77,9 @@ class Ambiguity(NamedTuple):
 
 
 class _Class(NamedTuple):
-    """Packets that come to a table, having come in by a port: those of a cube that keep to constraints."""
+    """Packets that come to a table, having come in by a port; sets are of packets as they were sent."""
 
-    cube: Cube
-    constraints: Constraints
+    packets: PacketSet
     writes: Writes
     action_set: tuple[Action, ...]
 
@@ -86,34 +87,29 @@ class _Class(NamedTuple):
 class _End(NamedTuple):
     """Packets of which all copies go the same ways out, through the same meters."""
 
-    cube: Cube
-    constraints: Constraints
+    packets: PacketSet
     exits: tuple[Leaves | ToController, ...]
     meters: tuple[int, ...]
 
 
-class _NotAbove:
-    """At a table, the packets meet no entry above a priority."""
+class _EntryRule(Rule):
+    """A flow entry, with the whole cube of its match: the port is a part of it here."""
 
-    __slots__ = ("_priority", "_table", "_values", "_written")
+    __slots__ = ("entry",)
 
-    def __init__(self, table: RuleTable, priority: int, writes: Writes) -> None:
-        self._table, self._priority = table, priority
-        self._written, self._values, _ = writes
+    def __init__(self, entry: FlowEntry) -> None:
+        super().__init__(order_of(entry), cube_of(entry.match), packet_space().nothing, None)
+        self.entry = entry
 
-    def hole(self, header: int) -> Cube | None:
-        """Return the packets of the higher entry that is met instead."""
-        found = self._table.lookup(header & ~self._written | self._values)
-        if found is None or found.entry.priority <= self._priority:
-            return None
-        return pulled_back(found.cube, self._written, self._values)
+
+_Rules = RuleTable[_EntryRule]
 
 
 class _TooMany(Exception):
     """There are more classes of packets than are followed."""
 
 
-Pair = tuple[Rule, Rule]
+Pair = tuple[_EntryRule, _EntryRule]
 
 
 def clashes(table: FlowTable) -> bool:
@@ -121,14 +117,15 @@ def clashes(table: FlowTable) -> bool:
     mixed = table.mixed_priorities
     if not mixed:
         return False
-    return next(_pairs(rules_of(0, (entry for entry in table if entry.priority in mixed))), None) is not None
+    return next(_pairs(_rules_of(entry for entry in table if entry.priority in mixed)), None) is not None
 
 
-def rules_of(number: int, entries: Iterable[FlowEntry]) -> RuleTable:
-    """Return entries as a table that finds overlaps."""
-    table = RuleTable(f"table {number}")
+def _rules_of(entries: Iterable[FlowEntry]) -> _Rules:
+    """Return entries as a table that finds overlaps; which packets they hit is not worked out."""
+    space = packet_space()
+    table: _Rules = RuleTable(space, space.nothing)
     for entry in entries:
-        table.add(entry)
+        table.index(_EntryRule(entry))
     return table
 
 
@@ -137,7 +134,7 @@ def differ(one: FlowEntry, other: FlowEntry) -> bool:
     return one.priority == other.priority and one.instructions != other.instructions
 
 
-def _pairs(table: RuleTable) -> Iterator[Pair]:
+def _pairs(table: _Rules) -> Iterator[Pair]:
     for rule in table:
         for other in table.overlapping(rule.cube):
             if rule < other and differ(rule.entry, other.entry):
@@ -154,8 +151,9 @@ class Audit:
         self._chassis = replace(chassis, options=options)
         self._state = replace(state, ports=type(state.ports)(ports), powered=True)
         self._site = Site(self._chassis, self._state)
-        self._tables = {number: rules_of(number, table) for number, table in state.tables.items()}
-        self._search = Search()
+        self._tables = {number: _rules_of(table) for number, table in state.tables.items()}
+        self._space = packet_space()
+        self._sent_packets = self._space.meet(all_packets(self._space), self._space.cube((0, LOCAL)))
         self._flows, self._lost_sight = 0, False
         self.open = 0
         """How many pairs of entries could not be judged."""
@@ -168,8 +166,7 @@ class Audit:
                 if found is not None:
                     yield found
 
-    def _judged(self, number: int, one: Rule, other: Rule) -> Ambiguity | None:
-        given_up = self._search.given_up
+    def _judged(self, number: int, one: _EntryRule, other: _EntryRule) -> Ambiguity | None:
         self._flows, self._lost_sight = MOST_FLOWS, False
         try:
             for port in sorted(spec.number for spec in self._chassis.ports):
@@ -179,14 +176,14 @@ class Audit:
                         return Ambiguity(number, one.entry, other.entry, port, frame_of(header & ~LOCAL))
         except _TooMany:
             self._lost_sight = True
-        self.open += self._lost_sight or self._search.given_up > given_up
+        self.open += self._lost_sight
         return None
 
     # What comes to a table.
 
     def _arriving(self, number: int, port: int) -> Iterator[_Class]:
-        """Yield the classes of packets that come to a table from a port."""
-        first = _Class((0, LOCAL), (), Writes(LOCAL, packed("in_port", port), TTL), ())
+        """Yield the packets that come to a table from a port."""
+        first = _Class(self._sent_packets, Writes(LOCAL, packed("in_port", port), TTL), ())
         ahead = [(0, first)]
         while ahead:
             at, flow = ahead.pop()
@@ -199,73 +196,85 @@ class Audit:
         for rule, met in self._meeting(at, flow):
             if rule is None:
                 continue
-            for part in parts(self._site, rule, met.cube, port, met.writes, met.action_set):
+            for part, packets in self._parts(rule, port, met):
                 _, onward = self._sorted_out(part.exits)
-                constraints = (*met.constraints, Outside(part.outside)) if part.outside else met.constraints
-                if onward is not None and self._search.find(part.cube, constraints, _USUAL) is not None:
-                    yield onward.table, _Class(part.cube, constraints, onward.writes, onward.action_set)
+                if onward is not None:
+                    yield onward.table, _Class(packets, onward.writes, onward.action_set)
 
-    def _meeting(self, at: int, flow: _Class) -> Iterator[tuple[Rule | None, _Class]]:
-        """Yield the rules that packets of a class meet in a table, and none, each with those packets."""
+    def _parts(self, rule: _EntryRule | None, port: int, flow: _Class) -> Iterator[tuple[Part, PacketSet]]:
+        """Yield what becomes of packets that meet a rule, or none, each with those packets."""
+        instructions = None if rule is None else rule.entry.instructions
+        for part in parts(self._site, instructions, port, flow.writes, flow.action_set):
+            packets = self._space.meet(flow.packets, packets_of(self._space, part))
+            if packets != self._space.nothing:
+                yield part, packets
+
+    def _asked_for(self, rule: _EntryRule, writes: Writes) -> PacketSet:
+        """Return the packets that a rule asks for, as they were sent."""
+        wanted = pulled_back(rule.cube, writes.written, writes.values)
+        return self._space.nothing if wanted is None else self._space.cube(wanted)
+
+    def _meeting(self, at: int, flow: _Class) -> Iterator[tuple[_EntryRule | None, _Class]]:
+        """Yield the rules that packets meet in a table, and none, each with those packets."""
         table = self._tables.get(at)
         if table is None:
-            table = self._tables[at] = rules_of(at, ())
+            table = self._tables[at] = _rules_of(())
+        space, rest = self._space, flow.packets
         written, values, _ = flow.writes
-        seen = flow.cube[0] & ~written | values, flow.cube[1] | written
-        for rule in (*table.overlapping(seen), None):
+        for rule in (*sorted(table.overlapping((values & written, written))), None):
             self._flows -= 1
             if not self._flows:
                 raise _TooMany
-            wanted = EVERYTHING if rule is None else pulled_back(rule.cube, written, values)
-            cube = None if wanted is None else meet(flow.cube, wanted)
-            if cube is not None:
-                constraints = (*flow.constraints, Met(table, rule, written, values))
-                yield rule, flow._replace(cube=cube, constraints=constraints)
-            if rule is not None and not rule.cube[1] & ~seen[1]:
+            met = rest if rule is None else space.meet(rest, self._asked_for(rule, flow.writes))
+            if met != space.nothing:
+                rest = space.less(rest, met)
+                yield rule, flow._replace(packets=met)
+            if rest == space.nothing:
                 return
 
     # What two rules do with it.
 
-    def _differing(self, number: int, one: Rule, other: Rule, port: int, flow: _Class) -> int | None:
-        """Return a packet of a class that meets two rules, and with which they do different things."""
-        cube: Cube | None = flow.cube
+    def _differing(
+        self, number: int, one: _EntryRule, other: _EntryRule, port: int, flow: _Class
+    ) -> int | None:
+        """Return a packet that meets two rules, and with which they do different things."""
+        space, packets = self._space, flow.packets
         for rule in (one, other):
-            wanted = pulled_back(rule.cube, flow.writes.written, flow.writes.values)
-            cube = None if cube is None or wanted is None else meet(cube, wanted)
-        if cube is None:
+            packets = space.meet(packets, self._asked_for(rule, flow.writes))
+        for above in self._tables[number].overlapping(one.cube) if packets != space.nothing else ():
+            if above.entry.priority > one.entry.priority:
+                packets = space.less(packets, self._asked_for(above, flow.writes))
+        if packets == space.nothing:
             return None
-        not_above = _NotAbove(self._tables[number], one.entry.priority, flow.writes)
-        both = flow._replace(cube=cube, constraints=(*flow.constraints, not_above))
-        if self._search.find(cube, both.constraints, _USUAL) is None:
-            return None
+        both = flow._replace(packets=packets)
         ends = [[*self._ends(rule, port, both)] for rule in (one, other)]
         for first, second in product(*ends):
-            header = self._told_apart(first, second)
-            if header is None:
+            told_apart = self._told_apart(first, second)
+            if told_apart == space.nothing:
                 continue
+            header = example(space, told_apart, _USUAL)
             metered = first.meters != second.meters
             if metered or self._acts_apart(number, one.entry, other.entry, port, header):
                 return header
         return None
 
-    def _ends(self, rule: Rule, port: int, flow: _Class) -> Iterator[_End]:
-        """Yield what becomes of a class of packets that a rule is used for, part by part."""
-        ahead: list[tuple[Rule | None, _Class, tuple[Leaves | ToController, ...], tuple[int, ...]]] = [
+    def _ends(self, rule: _EntryRule, port: int, flow: _Class) -> Iterator[_End]:
+        """Yield what becomes of packets that a rule is used for, part by part."""
+        ahead: list[tuple[_EntryRule | None, _Class, tuple[Leaves | ToController, ...], tuple[int, ...]]] = [
             (rule, flow, (), ())
         ]
         while ahead:
             met, here, exits, meters = ahead.pop()
             if met is not None:
                 meters += tuple(i.meter_id for i in met.entry.instructions if isinstance(i, UseMeter))
-            for part in parts(self._site, met, here.cube, port, here.writes, here.action_set):
-                constraints = (*here.constraints, Outside(part.outside)) if part.outside else here.constraints
+            for part, packets in self._parts(met, port, here):
                 sent, onward = self._sorted_out(part.exits)
                 if sent is None:
                     continue
                 if onward is None:
-                    yield _End(part.cube, constraints, (*exits, *sent), meters)
+                    yield _End(packets, (*exits, *sent), meters)
                     continue
-                later = _Class(part.cube, constraints, onward.writes, onward.action_set)
+                later = _Class(packets, onward.writes, onward.action_set)
                 ahead += (
                     (rule, flow, (*exits, *sent), meters) for rule, flow in self._meeting(onward.table, later)
                 )
@@ -283,20 +292,20 @@ class Audit:
                     return None, None
                 case GoesOn():
                     onward = way_out
-                case _:
+                case Leaves() | ToController():
                     sent.append(way_out)
+                case _:
+                    assert_never(way_out)
         return sent, onward
 
-    def _told_apart(self, one: _End, other: _End) -> int | None:
-        """Return a packet of two parts whose ways out are not the same, if they seem to differ at all."""
-        shared = meet(one.cube, other.cube)
-        if shared is None:
-            return None
-        constraints = (*one.constraints, *other.constraints)
+    def _told_apart(self, one: _End, other: _End) -> PacketSet:
+        """Return the packets of two parts whose ways out are not the same, as far as they seem to differ."""
+        shared = self._space.meet(one.packets, other.packets)
         alike = _alike(one.exits, other.exits) if one.meters == other.meters else None
-        if alike is not None and alike != EVERYTHING:
-            constraints = (*constraints, Outside((alike,)))
-        return self._search.find(shared, constraints, _USUAL)
+        # Where all seem alike, meters and copies may still tell them apart; the switch itself is asked.
+        if shared == self._space.nothing or alike is None or alike == EVERYTHING:
+            return shared
+        return self._space.less(shared, self._space.cube(alike))
 
     def _acts_apart(self, number: int, one: FlowEntry, other: FlowEntry, port: int, header: int) -> bool:
         """Tell whether the switch does different things with a packet by one entry and by the other."""

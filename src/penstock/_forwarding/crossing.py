@@ -22,6 +22,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from penstock._forwarding.header_space import (
+    EVERYTHING,
     Cube,
     field_mask,
     header_of,
@@ -31,7 +32,6 @@ from penstock._forwarding.header_space import (
     packed,
     pulled_back,
 )
-from penstock._forwarding.rules import Rule
 from penstock._world.switch import budgets, drops
 from penstock._world.switch.groups import live_buckets
 from penstock._world.switch.labels import MPLS_TYPES
@@ -70,7 +70,7 @@ _ASIDE: Final = ("metadata", "tunnel_id")
 _PLAIN: Final = ("eth_dst", "eth_src", "vlan_vid", *_ASIDE)
 """The fields that any packet has, or gets when they are written."""
 
-_UNCLEAR: Final = ("icmpv6_type", "icmpv6_code", "ipv6_nd_sll", "ipv6_nd_tll")
+UNCLEAR: Final = ("icmpv6_type", "icmpv6_code", "ipv6_nd_sll", "ipv6_nd_tll")
 _TRANSPORTS: Final = ("tcp", "udp", "sctp")
 _OF_ICMP: Final = {"src": "type", "dst": "code"}
 
@@ -212,16 +212,20 @@ class Site:
 
 
 def parts(
-    site: Site, rule: Rule | None, cube: Cube, in_port: int, writes: Writes, action_set: tuple[Action, ...]
+    site: Site,
+    instructions: tuple[Instruction, ...] | None,
+    in_port: int,
+    writes: Writes,
+    action_set: tuple[Action, ...],
 ) -> list[Part]:
-    """Return what becomes of a class of packets that meets a rule, or none, part by part."""
+    """Return what becomes of packets that meet an entry with some instructions, or none, part by part."""
     found: list[Part] = []
-    ahead: list[tuple[Cube, tuple[Cube, ...]]] = [(cube, ())]
+    ahead: list[tuple[Cube, tuple[Cube, ...]]] = [(EVERYTHING, ())]
     while ahead:
         inside, outside = ahead.pop()
         run = _Run(site, inside, outside, in_port, writes, action_set)
         try:
-            found.append(run.meet(rule))
+            found.append(run.meet(instructions))
         except _Undecided as question:
             ahead.append((inside, (*outside, *question.cubes)))
             ahead += ((both, outside) for one in question.cubes if (both := meet(inside, one)) is not None)
@@ -253,11 +257,11 @@ class _Run:
         self._depth = 0
         self._buckets = 0
 
-    def meet(self, rule: Rule | None) -> Part:
+    def meet(self, instructions: tuple[Instruction, ...] | None) -> Part:
         """Carry out an entry's instructions, and the action set if no table follows."""
         try:
-            if rule is not None:
-                self._follow(rule.entry.instructions)
+            if instructions is not None:
+                self._follow(instructions)
             elif self._site.hands_over_misses:
                 self._exits.append(ToController(self._writes))
             else:
@@ -385,7 +389,7 @@ class _Run:
         elif name in _PLAIN:
             self._set(name, value)
         elif self._holds(_TAGGED if name == "vlan_pcp" else _HAS[name]):
-            if name in _UNCLEAR:
+            if name in UNCLEAR:
                 raise _NotFollowed(f"{name} is written, which changes what other fields mean")
             self._set(name, value)
 

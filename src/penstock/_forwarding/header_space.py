@@ -3,7 +3,7 @@
 A packet's header is one whole number, every match field of OpenFlow at a place of its own; a field
 that the packet does not have is zero there, which is how a switch's look-up sees it too.  A *cube* is a
 (value, mask) pair: all headers whose masked bits have that value.  Every match is a cube, two cubes meet
-in a cube, and what a cube leaves of another is a few more cubes (Header Space Analysis, NSDI'12, §3).
+in a cube (Header Space Analysis, NSDI'12, §3); sets that are no cubes are in `sets`.
 
 Writing constants into fields is a pair of the same form, (written, values): a header `h` becomes
 `h & ~written | values`.  The headers that a write brings into a cube are a cube as well (`pulled_back`),
@@ -96,23 +96,6 @@ def overlap(a: Cube, b: Cube) -> bool:
 def is_within(a: Cube, b: Cube) -> bool:
     """Tell whether every header of one cube is in another."""
     return not (b[1] & ~a[1] or (a[0] ^ b[0]) & b[1])
-
-
-def less(cube: Cube, hole: Cube) -> list[Cube]:
-    """Return what a cube has outside of another, as cubes that share nothing; the largest comes first."""
-    value, mask = cube
-    if (value ^ hole[0]) & mask & hole[1]:
-        return [cube]
-    pieces: list[Cube] = []
-    wanted, free = hole[0], hole[1] & ~mask
-    while free:
-        bit = 1 << free.bit_length() - 1
-        inside = wanted & bit
-        mask |= bit
-        pieces.append((value | inside ^ bit, mask))
-        value |= inside
-        free ^= bit
-    return pieces
 
 
 def pulled_back(cube: Cube, written: int, values: int) -> Cube | None:

@@ -7,8 +7,8 @@ next change tells by the keys what is new, what lasts and what has healed.
 Packets that go to a controller are neither right nor wrong: what it does with them is not known.
 `undecided(model)` says in sentences what could not be judged for that reason.
 
-An invariant remembers its answers and asks the model again only about packets that may have gone
-elsewhere since (`ForwardingModel.touched_since`), so checking costs little after a small change.
+An invariant keeps its answers, and the model works only those out again whose packets may have gone
+elsewhere since (`answers`), so checking costs little after a small change.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-from penstock._forwarding.forest import LEADS_NOWHERE
-from penstock._forwarding.header_space import Cube, cube_of, fields_of, overlap
-from penstock._forwarding.model import ForwardingModel, Outcome
+from penstock._forwarding.answers import Answers
+from penstock._forwarding.header_space import fields_of
+from penstock._forwarding.journeys import LEADS_NOWHERE, Outcome
+from penstock._forwarding.model import ForwardingModel, Question
 from penstock._world.switch.drops import LOST, MEANT, NO_OUTPUT, Ended, is_black_hole, kind_of
 from penstock.addresses import BROADCAST_MAC
 from penstock.errors import PenstockError
@@ -117,51 +118,26 @@ class NoBlackHoles:
         return model.remarks
 
 
-class _Question(NamedTuple):
-    """What is asked about packets of one host for another."""
+class _Kept:
+    """What becomes of some packets of a model, asked for again only if it may have changed."""
 
-    source: str
-    target: str
-    packets: Match
-
-
-class _Answers:
-    """Outcomes of some packets, asked for again only if they may have changed."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, told: bool = True) -> None:
+        self._told = told
         self._model: ForwardingModel | None = None
-        self._moment = 0
-        self._cubes: dict[_Question, Cube] = {}
-        self._by_source: dict[str, list[_Question]] = {}
-        self._known: dict[_Question, list[Outcome]] = {}
+        self._answers: Answers[Question, list[Outcome]] | None = None
 
     def bring_up(
-        self, model: ForwardingModel, questions: Callable[[], Iterable[_Question]]
-    ) -> list[_Question]:
-        """Return the questions whose answers had to be looked up again."""
-        touched = None if model is not self._model else model.touched_since(self._moment)
-        self._moment = model.moment
-        if touched is None:
-            self._model = model
-            self._cubes = {question: cube_of(question.packets) for question in questions()}
-            self._by_source = {}
-            for question in self._cubes:
-                self._by_source.setdefault(question.source, []).append(question)
-            stale = list(self._cubes)
-        else:
-            asked = dict.fromkeys(
-                question
-                for source, cube in dict.fromkeys(touched)
-                for question in self._by_source.get(source, ())
-                if overlap(cube, self._cubes[question])
-            )
-            stale = list(asked)
-        for question in stale:
-            self._known[question] = model.outcomes(question.source, question.packets)
-        return stale
+        self, model: ForwardingModel, questions: Callable[[], Iterable[Question]]
+    ) -> Iterable[Question]:
+        """Return the questions whose answers had to be worked out again."""
+        if self._answers is None or model is not self._model:
+            self._model, self._answers = model, model.new_answers(told=self._told)
+            self._answers.ask(questions())
+        return self._answers.refresh()
 
-    def __getitem__(self, question: _Question) -> list[Outcome]:
-        return self._known[question]
+    def __getitem__(self, question: Question) -> list[Outcome]:
+        assert self._answers is not None
+        return self._answers[question]
 
 
 Reach = Literal["reached", "undecided", "unreached"]
@@ -179,9 +155,9 @@ class AllPairsReachability:
     pairs: tuple[tuple[str, str], ...] | None = None
     name: str = "AllPairsReachability"
 
-    _answers: _Answers = field(default_factory=_Answers, init=False, repr=False)
-    _findings: dict[_Question, Finding] = field(default_factory=dict, init=False, repr=False)
-    _open: dict[_Question, None] = field(default_factory=dict, init=False, repr=False)
+    _answers: _Kept = field(default_factory=lambda: _Kept(told=False), init=False, repr=False)
+    _findings: dict[Question, Finding] = field(default_factory=dict, init=False, repr=False)
+    _open: dict[Question, None] = field(default_factory=dict, init=False, repr=False)
 
     def check(self, model: ForwardingModel) -> tuple[Finding, ...]:
         """Return the pairs that do not reach each other."""
@@ -203,17 +179,18 @@ class AllPairsReachability:
             outcomes = self._answers[question]
             match reach(outcomes, question.target):
                 case "unreached":
-                    self._findings[question] = _unreached(question, outcomes)
+                    told = model.outcomes(question.source, question.packets)
+                    self._findings[question] = _unreached(question, told)
                 case "undecided":
                     self._open[question] = None
 
-    def _questions(self, model: ForwardingModel) -> list[_Question]:
+    def _questions(self, model: ForwardingModel) -> list[Question]:
         self._findings.clear()
         self._open.clear()
         pairs = self.pairs
         if pairs is None:
             pairs = tuple((a, b) for a in model.hosts for b in model.hosts if a != b)
-        return [_Question(a, b, packets_between(model, a, b)) for a, b in pairs]
+        return [Question(a, b, packets_between(model, a, b)) for a, b in pairs]
 
 
 @dataclass(eq=False)
@@ -230,8 +207,8 @@ class NothingLost:
     name: str = "NothingLost"
     drops: str = MEANT
 
-    _answers: _Answers = field(default_factory=_Answers, init=False, repr=False)
-    _findings: dict[_Question, Finding] = field(default_factory=dict, init=False, repr=False)
+    _answers: _Kept = field(default_factory=_Kept, init=False, repr=False)
+    _findings: dict[Question, Finding] = field(default_factory=dict, init=False, repr=False)
 
     def check(self, model: ForwardingModel) -> tuple[Finding, ...]:
         """Return the pairs between which packets vanish, each with one of them."""
@@ -265,9 +242,9 @@ class NothingLost:
                 return one if Ended.LOST not in ends else copies[ends.index(Ended.LOST)]
         return None
 
-    def _questions(self, model: ForwardingModel) -> list[_Question]:
+    def _questions(self, model: ForwardingModel) -> list[Question]:
         self._findings.clear()
-        return [_Question(a, b, packets_between(model, a, b)) for a, b in self.pairs]
+        return [Question(a, b, packets_between(model, a, b)) for a, b in self.pairs]
 
 
 def _end(model: ForwardingModel, outcome: Outcome) -> Ended:
@@ -312,7 +289,7 @@ def reach(outcomes: Iterable[Outcome], target: str) -> Reach:
     return "undecided" if undecided else "unreached"
 
 
-def _unreached(question: _Question, outcomes: list[Outcome]) -> Finding:
+def _unreached(question: Question, outcomes: list[Outcome]) -> Finding:
     key = f"{question.source} does not reach {question.target}"
     if not outcomes:
         return Finding(key, f"{key}: there are no such packets.")
@@ -351,7 +328,7 @@ class Isolation:
     barriers: tuple[Barrier, ...]
     name: str = "Isolation"
 
-    _answers: _Answers = field(default_factory=_Answers, init=False, repr=False)
+    _answers: _Kept = field(default_factory=_Kept, init=False, repr=False)
 
     @classmethod
     def of(cls, written: Iterable[Mapping[str, Any]]) -> Isolation:
@@ -376,7 +353,7 @@ class Isolation:
         )
 
     def _outcomes(self, model: ForwardingModel) -> list[tuple[Barrier, list[Outcome]]]:
-        asked = {one: _Question(one.source, one.target, one.packets) for one in self.barriers}
+        asked = {one: Question(one.source, one.target, one.packets) for one in self.barriers}
         for one in self.barriers:
             packets_between(model, one.source, one.target)
         self._answers.bring_up(model, asked.values)

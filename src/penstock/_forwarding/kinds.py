@@ -13,9 +13,11 @@ fields alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from penstock._forwarding.header_space import Cube, field_mask, header_of, packed
+from penstock._forwarding.header_space import Cube, field_mask, header_of, match_of, packed
+from penstock._forwarding.sets import PacketSet, PacketSpace
 from penstock._world.switch.headers import ETH_RARP, EXTENSIONS, NOT_ETHERNET_II
 from penstock.openflow.fields import (
     ETH_ARP,
@@ -33,6 +35,7 @@ from penstock.openflow.fields import (
     IP_UDP,
     VID_PRESENT,
 )
+from penstock.openflow.match import Match
 
 TTL: Final = 64
 """The time to live that packets are sent with."""
@@ -132,6 +135,52 @@ def _untagged() -> Iterator[Kind]:
 
 KINDS: Final = tuple(kind for plain in _untagged() for kind in (plain, _tagged(plain)))
 """All kinds of packets."""
+
+
+@lru_cache(maxsize=4)
+def _kind_sets(space: PacketSpace) -> tuple[PacketSet, ...]:
+    """Return the packets of each kind, whatever a switch has noted about them."""
+    local = field_mask(*LOCAL_FIELDS)
+    found = []
+    for kind in KINDS:
+        value, mask = kind.cube
+        packets = space.cube((value, mask & ~local))
+        for hole in kind.holes:
+            packets = space.less(packets, space.cube(hole))
+        found.append(packets)
+    return tuple(found)
+
+
+def all_packets(space: PacketSpace) -> PacketSet:
+    """Return all packets that there are, whatever a switch has noted about them."""
+    return space.union(_kind_sets(space))
+
+
+def example(space: PacketSpace, packets: PacketSet, usual: int) -> int:
+    """Return a packet of a set that is not empty: of the first kind that it has, and as usual as can be."""
+    local = field_mask(*LOCAL_FIELDS)
+    for kind, of_kind in zip(KINDS, _kind_sets(space), strict=True):
+        value, mask = kind.cube
+        header = space.witness(space.meet(packets, of_kind), usual, (value, mask & ~local))
+        if header is not None:
+            return header
+    raise AssertionError("a set without packets has no example")
+
+
+def match_around(space: PacketSpace, packets: PacketSet) -> Match:
+    """Return the smallest match that has all packets of a set, without what holds of every packet anyway."""
+    local = field_mask(*LOCAL_FIELDS)
+    value, mask = space.enclosing(packets)
+    value, mask = value & ~local, mask & ~local
+    among = space.meet(all_packets(space), space.cube((0, local)))
+    wanted = space.meet(among, space.cube((value, mask)))
+    for name in reversed(_NAMES):
+        if name in ("eth_type", "ip_proto") and value & field_mask(name):
+            continue  # What other fields ask for is left in sight.
+        without = mask & ~field_mask(name)
+        if without != mask and space.meet(among, space.cube((value & without, without))) == wanted:
+            value, mask = value & without, without
+    return match_of((value, mask))
 
 
 def kind_of(header: int) -> Kind | None:

@@ -7,8 +7,10 @@
     model.loops(), model.black_holes()         # each with a packet, its path and the rules on it
     model.outcomes("h1", Match.of(eth_type=0x0800))
 
-Every change leaves the model in step at once, at a cost that depends on the packets concerned and not on
-the size of the tables; `forest` says how.  Several changes are made together by `batch`.
+Every change is taken over at once: the classes of packets are kept up (`classes`, `elements`), and what was
+worked out about those concerned is stale until somebody asks (`answers`, `loops`).  The sets are exact, so
+what holds of a class holds of each of its packets; it is told by one of them, as like a usual one as can be,
+which is followed from switch to switch (`journeys`).
 
 What hosts can send is taken at its widest: any packet that there is (`kinds`), whatever its addresses say.
 A loop that no packet of a host gets into is not reported.
@@ -17,30 +19,43 @@ Packets that go to a controller are *undecided*: what it does with them is not f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-from penstock._forwarding.crossing import Site
-from penstock._forwarding.forest import LOCAL, Forest, ends_of
-from penstock._forwarding.frames import frame_of
-from penstock._forwarding.header_space import WIDTH, Cube, cube_of, match_of, meet
-from penstock._forwarding.kinds import kind_of, usual_header
-from penstock._forwarding.trees import Ending, Fate, Flow, Source, Touched
+from penstock._forwarding.answers import Answers, Grounds
+from penstock._forwarding.classes import Event, Joined, PacketClass, Partition, Split
+from penstock._forwarding.crossing import UNCLEAR, Site
+from penstock._forwarding.elements import Behaviour, Behaviours, TableElements
+from penstock._forwarding.header_space import WIDTH
+from penstock._forwarding.journeys import Journeys, Outcome, Source
+from penstock._forwarding.kinds import all_packets, example, kind_of, usual_header
+from penstock._forwarding.loops import Loops, Round, State, Way
+from penstock._forwarding.sets import PacketSet, packet_space
+from penstock._forwarding.steps import LOCAL, Refined, Steps
 from penstock._world.component import Endpoint
 from penstock._world.hosts.host import Address
 from penstock._world.switch.flow_table import FlowEntry
 from penstock._world.switch.state import PortStatus, SwitchState
 from penstock._world.switch.turn import Chassis
 from penstock.errors import PenstockError
-from penstock.openflow.actions import Action, Enqueue, Group, Output
+from penstock.openflow.actions import (
+    Action,
+    Enqueue,
+    Group,
+    Output,
+    PopMpls,
+    PushMpls,
+    PushVlan,
+    SetField,
+    SetTransportDst,
+    SetTransportSrc,
+)
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PortNo
-from penstock.packet import describe
 
 _ALL_PORTS: Final = (PortNo.FLOOD, PortNo.ALL, PortNo.IN_PORT)
 _EVERY_BIT: Final = (1 << WIDTH) - 1
-_LONGEST_LOG: Final = 4_096
 
 
 class HostPort(NamedTuple):
@@ -50,116 +65,48 @@ class HostPort(NamedTuple):
     end: Endpoint
 
 
-class Step(NamedTuple):
-    """One table on a packet's path and the rule it met there, which is empty if it met none."""
-
-    switch: str
-    port: int
-    table: int
-    rule: str
-
-    def __str__(self) -> str:
-        return f"{self.switch}:{self.port} table {self.table}: {self.rule or 'no rule'}"
-
-
-class Outcome(NamedTuple):
-    """How a class of packets that a host sends ends, with one packet of it.
-
-    `cube` holds the class; what rules of higher priority take out of it on the way is not told there.
-    `at_end` is the packet's header after all that was written to it.  `perhaps` tells that it depends on the
-    choices of a select group.  `cycle` is where the path of a loop begins to repeat itself, and 0 otherwise.
-    """
+class Question(NamedTuple):
+    """What becomes of packets of one host, for another."""
 
     source: str
-    fate: Fate
-    node: str
-    why: str
-    cube: Cube
-    header: int
-    at_end: int
-    path: tuple[Step, ...]
-    perhaps: bool = False
-    cycle: int = 0
-
-    @property
-    def frame(self) -> bytes:
-        """The bytes of the packet, to be sent by the host."""
-        return frame_of(self.header)
-
-    @property
-    def packets(self) -> Match:
-        """The class as a match."""
-        return match_of((self.cube[0] & ~LOCAL, self.cube[1] & ~LOCAL))
-
-    @property
-    def hops(self) -> tuple[str, ...]:
-        """The switches and ports on the path, in order."""
-        return tuple(f"{step.switch}:{step.port}" for step in self.path if step.table == 0)
-
-    def __str__(self) -> str:
-        way = " > ".join((self.source, *self.hops))
-        text = f"{describe(self.frame)} from {self.source}"
-        match self.fate:
-            case "delivered":
-                return f"{text} reaches {self.node} ({way})"
-            case "controller":
-                return f"{text} goes to the controller from {self.node} ({way})"
-            case "loop":
-                lasting = f" {self.why}" if self.why else " for ever"
-                return f"{text} goes round{lasting} ({way} > {self.node} again)"
-            case "dropped" if not self.why:
-                return f"{text} is dropped by a rule of {self.node} ({way})"
-            case "unfollowed":
-                return f"{text} cannot be followed beyond {self.node}: {self.why} ({way})"
-            case _:
-                return f"{text} is lost at {self.node}: {self.why} ({way})"
+    target: str
+    packets: Match
 
 
-def outcome_of(ending: Ending, header: int) -> Outcome:
-    """Return an ending as a value, told with one of its packets."""
-    passings = ending.passings()
-    path = tuple(
-        Step(
-            passing.branch.flow.place[0],
-            passing.branch.flow.port,
-            passing.branch.flow.place[1],
-            str(passing.branch.rule.entry) if passing.branch.rule else "",
-        )
-        for passing in passings
-    )
-    flows = [passing.branch.flow for passing in passings]
-    cycle = flows.index(ending.start) if ending.start is not None else 0
-    written, values, _ = ending.writes
-    return Outcome(
-        ending.tree.source.name,
-        ending.fate,
-        ending.node,
-        ending.why,
-        ending.packets.cube,
-        header,
-        (header & ~written | values) & ~LOCAL,
-        path,
-        ending.perhaps,
-        cycle,
-    )
+class _Sent(NamedTuple):
+    """A class of packets that a host sends."""
+
+    source: str
+    packets: PacketClass
+
+
+Result = TypeVar("Result")
 
 
 class ForwardingModel:
     """What a network's tables do with every packet that its hosts can send."""
 
     def __init__(self, switches: Iterable[Chassis], hosts: Iterable[HostPort]) -> None:
-        self._forest = Forest(self._note)
+        space = self._space = packet_space()
+        self._partition = Partition(space, all_packets(space))
+        self._sendable = space.meet(self._partition.universe, space.cube((0, LOCAL)))
+        self._behaviours = Behaviours()
+        self._steps = Steps(self._partition)
+        self._loops = Loops(space, self._steps, lambda _: space.everything)
+        self._journeys = Journeys(self._steps)
         self._chassis = {chassis.name: chassis for chassis in switches}
         self._hosts = {host.address.name: host for host in hosts}
-        self._outcomes: dict[Ending, Outcome] = {}
-        self._log: list[Touched] = []
-        self._forgotten = 0
-        self._batches = 0
+        self._sources = {
+            name: Source(name, host.end, usual_header(host.address.mac, host.address.ip))
+            for name, host in self._hosts.items()
+        }
+        self._answers: list[Answers[Any, Any]] = []
+        self._rounds: Answers[Way, Outcome | None] = Answers(self._around)
+        self._round_states: dict[Way, list[Round]] = {}
+        self._all_sent: Answers[_Sent, list[Outcome]] | None = None
+        self._holes: dict[_Sent, list[Outcome]] = {}
         for name, chassis in self._chassis.items():
-            self._forest.sites[name] = Site(chassis, SwitchState(powered=False))
-        for host in self._hosts.values():
-            self._plant(host)
-        self._mend()
+            self._steps.sites[name] = Site(chassis, SwitchState(powered=False))
 
     # What there is.
 
@@ -168,101 +115,74 @@ class ForwardingModel:
         """The hosts, by name."""
         return self._hosts
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What the answers do not take into account, as sentences."""
-        reasons = sorted({f"at {one.node}: {one.why}" for one in self._forest.unfollowed})
-        found = [f"Some packets are not followed beyond where they are {reason}." for reason in reasons]
-        given_up = self._forest.search.given_up
-        if given_up:
-            found.append(
-                f"{given_up} times a class was too intricate to find a packet of; it counts as empty."
-            )
-        return tuple(found)
-
     def rules(self, switch: str, table: int) -> int:
         """Return how many rules a table has."""
-        found = self._forest.tables.get((switch, table))
-        return len(found) if found is not None else 0
+        found = self._steps.tables.get((switch, table))
+        return len(found.entries) if found is not None else 0
 
     def has(self, switch: str, table: int, priority: int, match: Match) -> bool:
         """Tell whether a table has an entry of a priority and match."""
-        return self._forest.table(self._known(switch), table).find(priority, match) is not None
+        return (priority, match) in self._table(switch, table).entries
 
     def overlapping(self, switch: str, table: int, priority: int, match: Match) -> list[FlowEntry]:
         """Return the entry of a priority and match, and after it those of its priority that share packets."""
-        rules = self._forest.table(self._known(switch), table)
-        rule = rules.find(priority, match)
-        if rule is None:
+        rules = self._table(switch, table)
+        entry = rules.entries.get((priority, match))
+        if entry is None:
             return []
-        others = (other for other in rules.overlapping(rule.cube) if other is not rule)
-        return [rule.entry, *(other.entry for other in others if other.entry.priority == priority)]
+        others = (other for other in rules.sharing(match) if other is not entry)
+        return [entry, *(other for other in others if other.priority == priority)]
 
     # What changes.
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Make several changes and bring the model in step after the last."""
-        self._batches += 1
-        try:
-            yield
-        finally:
-            self._batches -= 1
-            self._mend()
+        """Make several changes; nothing is worked out before somebody asks."""
+        yield
 
     def put(self, switch: str, table: int, entry: FlowEntry) -> None:
         """Add an entry to a table, in place of the one of its priority and match."""
-        rules = self._forest.table(self._known(switch), table)
-        old = rules.find(entry.priority, entry.match)
-        if old is not None:
-            if old.entry.instructions == entry.instructions:
-                old.entry = entry
-                return
-            rules.remove(old)
-            self._forest.rule_removed(old)
-        self._forest.rule_added(rules, rules.add(entry))
-        self._mend()
+        self._table(switch, table).put(entry)
+        self._absorb()
 
     def remove(self, switch: str, table: int, priority: int, match: Match) -> None:
         """Take the entry of a priority and match out of a table."""
-        rules = self._forest.table(self._known(switch), table)
-        rule = rules.find(priority, match)
-        if rule is None:
-            raise PenstockError(f"{rules.place} has no entry priority={priority} {match} to remove.")
-        rules.remove(rule)
-        self._forest.rule_removed(rule)
-        self._mend()
+        rules = self._table(switch, table)
+        if not rules.remove(priority, match):
+            raise PenstockError(f"{rules} has no entry priority={priority} {match} to remove.")
+        self._absorb()
 
     def replace_table(self, switch: str, table: int, entries: Iterable[FlowEntry]) -> None:
         """Give a table the entries it has from now on; only what differs costs anything but a comparison."""
         wanted = {(entry.priority, entry.match): entry for entry in entries}
-        with self.batch():
-            for rule in list(self._forest.table(self._known(switch), table)):
-                key = rule.entry.priority, rule.entry.match
-                if key not in wanted:
-                    self.remove(switch, table, *key)
-            for entry in wanted.values():
+        there = self._table(switch, table).entries
+        for key in [key for key in there if key not in wanted]:
+            self.remove(switch, table, *key)
+        for key, entry in wanted.items():
+            if there.get(key) != entry:
                 self.put(switch, table, entry)
 
     def set_state(self, switch: str, state: SwitchState) -> None:
         """Take over a switch's ports, groups, sessions and power; its tables are told apart from it."""
-        forest = self._forest
-        old = forest.sites[self._known(switch)].state
+        steps = self._steps
+        self._known(switch)
+        old = steps.sites[switch].state
         new = SwitchState(
             powered=state.powered, ports=state.ports, groups=state.groups, sessions=state.sessions
         )
-        forest.sites[switch] = Site(self._chassis[switch], new)
+        steps.sites[switch] = Site(self._chassis[switch], new)
         ports = {port for port in {*old.ports, *new.ports} if old.ports.get(port) != new.ports.get(port)}
         groups = old.groups != new.groups or (new.groups and old.sessions != new.sessions)
         if ports or groups:
+            steps.site_changed(switch)
             self._redo(switch, ports)
         for port in {*old.ports, *new.ports} if old.powered != new.powered else ports:
-            self._redo_end(forest.wires.get(Endpoint(switch, port)))
-        self._mend()
+            self._redo_end(steps.wires.get(Endpoint(switch, port)))
 
     def set_port(self, switch: str, port: int, status: PortStatus) -> None:
         """Change how one port of a switch stands."""
-        state = self._forest.sites[self._known(switch)].state
+        self._known(switch)
+        state = self._steps.sites[switch].state
         ports = state.ports.set(port, status)
         self.set_state(
             switch,
@@ -271,27 +191,42 @@ class ForwardingModel:
 
     def rewire(self, wires: Mapping[Endpoint, Endpoint]) -> None:
         """Take over where every port of a switch or host leads now; one that is left out leads nowhere."""
-        changed = ends_of(self._forest.wires, wires)
-        self._forest.wires = dict(wires)
+        changed = ends_of(self._steps.wires, wires)
+        self._steps.wires = dict(wires)
         for end in changed:
             self._redo_end(end)
-        self._mend()
 
     def _known(self, switch: str) -> str:
         if switch not in self._chassis:
             raise PenstockError(f"unknown switch {switch!r}: the switches are {', '.join(self._chassis)}.")
         return switch
 
+    def _table(self, switch: str, number: int) -> TableElements:
+        place = switch, number
+        table = self._steps.tables.get(place)
+        if table is None:
+            self._known(switch)
+            table = TableElements(self._partition, self._behaviours, place, self._steps.owners)
+            self._steps.tables[place] = table
+        return table
+
     def _redo_end(self, end: Endpoint | None) -> None:
-        """Do again what is sent out of a port."""
+        """Look again at what is sent out of a port."""
         if end is None:
             return
         if end.node in self._chassis:
             self._redo(end.node, {int(end.port)})
-        elif end.node in self._hosts and self._hosts[end.node].end == end:
-            self._plant(self._hosts[end.node])
+        elif end.node in self._hosts:
+            self._host_changed(end.node)
+
+    def _host_changed(self, host: str) -> None:
+        for answers in self._answers:
+            answers.all_stale(lambda key: key.source == host)
+        self._rounds.all_stale(lambda _: True)
 
     def _redo(self, switch: str, ports: set[int]) -> None:
+        """Look again at what a switch does by actions that use some of its ports, or its groups."""
+
         def concerns(actions: Iterable[Action]) -> bool:
             return any(
                 action.port in ports or action.port in _ALL_PORTS
@@ -300,39 +235,121 @@ class ForwardingModel:
                 for action in actions
             )
 
-        self._forest.surroundings_changed(switch, concerns)
+        elements = [
+            element
+            for place, table in self._steps.tables.items()
+            if place[0] == switch
+            for element in table.elements()
+        ]
+        concerned: list[PacketClass] = []
+        for packets in self._partition.classes.values():
+            met = (packets.behaviours.get(element) for element in elements)
+            if any(isinstance(one, Behaviour) and concerns(one.actions) for one in met):
+                concerned.append(packets)
+        self._steps.switch_changed(switch, concerned)
+        for packets in concerned:
+            self._rounds.switch_changed(switch, packets)
+            for answers in self._answers:
+                answers.switch_changed(switch, packets)
+        self._loops.node_changed(switch, concerned)
 
-    def _plant(self, host: HostPort) -> None:
-        _, mac, ip = host.address
-        self._forest.plant(Source(host.address.name, host.end, usual_header(mac, ip)))
+    def _absorb(self) -> None:
+        """Take in what has happened to classes."""
+        journal = self._partition.journal
+        if not journal:
+            return
+        self._steps.note(journal)
+        self._loops.note(journal)
+        for answers in (*self._answers, self._rounds):
+            answers.note(journal, self._steps.nodes_of)
+        if self._all_sent is not None:
+            self._follow_classes(self._all_sent, journal)
+        journal.clear()
+        self._space.tidy()
 
-    def _mend(self) -> None:
-        if not self._batches:
-            self._forest.mend()
+    def _follow_classes(self, sent: Answers[_Sent, list[Outcome]], journal: Iterable[Event]) -> None:
+        for event in journal:
+            match event:
+                case Split(new, _):
+                    sent.ask(_Sent(host, new) for host in self._hosts)
+                case Joined(left, joined, whole):
+                    if whole:
+                        self._drop(sent, [_Sent(host, left) for host in self._hosts])
+                    # What joins a class that no host could send may be what hosts send.
+                    sent.all_stale_of(_Sent(host, joined) for host in self._hosts)
+                case _:
+                    pass
 
-    # Who wants to know what changed.
-
-    def _note(self, touched: Touched) -> None:
-        if len(self._log) >= _LONGEST_LOG:
-            self._forgotten += len(self._log)
-            self._log.clear()
-        self._log.append(touched)
-
-    @property
-    def moment(self) -> int:
-        """A number that grows with every class of packets that may go elsewhere than before."""
-        return self._forgotten + len(self._log)
-
-    def touched_since(self, moment: int) -> list[Touched] | None:
-        """Return which packets may go elsewhere than at a moment, or None if that was too long ago."""
-        return None if moment < self._forgotten else self._log[moment - self._forgotten :]
+    def _drop(self, sent: Answers[_Sent, list[Outcome]], keys: list[_Sent]) -> None:
+        sent.drop(keys)
+        for key in keys:
+            self._holes.pop(key, None)
 
     # Questions.
 
+    def _stable(self, question: Callable[[], Result]) -> Result:
+        """Ask until no classes are split on the way."""
+        while True:
+            try:
+                return question()
+            except Refined:
+                self._absorb()
+
+    def new_answers(self, *, told: bool = True) -> Answers[Question, list[Outcome]]:
+        """Return answers to questions to come, kept up from now on, with or without examples."""
+        answers: Answers[Question, list[Outcome]] = Answers(
+            lambda question, grounds: self._outcomes(question.source, question.packets, grounds, told)
+        )
+        self._answers.append(answers)
+        return answers
+
     def outcomes(self, host: str, packets: Match | int) -> list[Outcome]:
         """Return how packets of a host end, of a class or the one with a header, each with an example."""
-        cube = (packets, _EVERY_BIT) if isinstance(packets, int) else cube_of(packets)
-        return [outcome_of(*found) for found in self._endings(host, cube)]
+        return self._outcomes(host, packets, {})
+
+    def _outcomes(
+        self, host: str, packets: Match | int, grounds: Grounds, told: bool = True
+    ) -> list[Outcome]:
+        source = self._source(host)
+        space = self._space
+        if isinstance(packets, int):
+            header = packets & ~LOCAL
+            asked = space.packet(header)
+            if not space.has(self._sendable, header):
+                return []
+        else:
+            asked = space.meet(space.match(packets), self._sendable)
+
+        if isinstance(self._journeys.entry(source), str) and asked != space.nothing:
+            return self._journeys.follow(source, example(space, asked, source.usual), None, asked, grounds)
+
+        def work_out() -> list[Outcome]:
+            found: list[Outcome] = []
+            grounds.clear()
+            for one in self._partition.touching(asked):
+                found += self._sent(source, one, asked, grounds, told)
+            return self._merged(found) if told else found
+
+        return self._stable(work_out)
+
+    def _sent(
+        self, source: Source, packets: PacketClass, among: PacketSet, grounds: Grounds, told: bool = True
+    ) -> list[Outcome]:
+        """Return how packets of a class end that are in a set, told by one of them if that is wanted."""
+        grounds[packets, ""] = None
+        members = self._space.meet(packets.packets, among)
+        if members == self._space.nothing or not self._partition.is_there(packets):
+            return []
+        if not told:
+            return self._journeys.fates(source, packets, members, grounds)
+        header = example(self._space, members, source.usual)
+        return self._journeys.follow(source, header, packets, members, grounds)
+
+    def _source(self, host: str) -> Source:
+        source = self._sources.get(host)
+        if source is None:
+            raise PenstockError(f"There is no host {host!r}: the hosts are {', '.join(self._hosts)}.")
+        return source
 
     def trace(self, host: str, header: int) -> list[Outcome]:
         """Return how one packet of a host and its copies end."""
@@ -342,67 +359,196 @@ class ForwardingModel:
             )
         return self.outcomes(host, header)
 
+    # Loops.
+
     def loops(self) -> list[Outcome]:
-        """Return the classes of packets that come back to a port as they were there before."""
-        return [self._told(ending) for ending in self._forest.loops]
+        """Return the loops that packets of hosts get into, one for each way round."""
+        while True:
+            self._stable(self._loops.settle)
+            ways = self._loops.take_touched()
+            if ways:
+                self._round_states = self._loops.rounds()
+                self._rounds.drop(ways)
+                self._rounds.ask(way for way in ways if way in self._round_states)
+            self._rounds.refresh()
+            if not self._loops.has_changed:
+                break
+        found = (self._rounds[way] for way in self._loops)
+        return [outcome for outcome in found if outcome is not None]
+
+    def _around(self, way: Way, grounds: Grounds) -> Outcome | None:
+        """Return a packet of a host that goes a way round, if there is one."""
+
+        def work_out() -> Outcome | None:
+            grounds.clear()
+            for one in self._round_states[way]:
+                found = self._into(one, grounds)
+                if found is not None:
+                    return found
+            return None
+
+        return self._stable(work_out)
+
+    def _into(self, one: Round, grounds: Grounds) -> Outcome | None:
+        """Return a packet of a host that gets into a way round, if there is one."""
+        space = self._space
+        if not all(self._partition.is_there(packets) for _, packets in one):
+            return None
+        for packets in self._sources_of(state[1] for state in one):
+            members = space.meet(packets.packets, self._sendable)
+            grounds[packets, ""] = None
+            if members == space.nothing:
+                continue
+            for source in self._sources.values():
+                way = self._way_into(source, packets, {*one}, grounds)
+                if way is None:
+                    continue
+                header = example(space, members, source.usual)
+                entry = one.index(way[-1])
+                full = [*way[:-1], *one[entry:], *one[:entry]]
+                found = self._journeys.around(source, header, members, full, len(way) - 1)
+                if found is not None:
+                    return found
+        return None
+
+    def _way_into(
+        self, source: Source, packets: PacketClass, wanted: set[State], grounds: Grounds
+    ) -> list[State] | None:
+        """Return the shortest way of states from a host to one of some states."""
+        entry = self._journeys.entry(source)
+        if isinstance(entry, str):
+            return None
+        start: State = entry, packets
+        came: dict[State, State | None] = {start: None}
+        left = [start]
+        for state in left:
+            if state in wanted:
+                way = [state]
+                while (before := came[way[-1]]) is not None:
+                    way.append(before)
+                return way[::-1]
+            place, of = state
+            grounds[of, place[0]] = None
+            for step in self._steps.onward(place, of):
+                following = step[:2]
+                if following not in came:
+                    came[following] = state
+                    left.append(following)
+        return None
+
+    def _sources_of(self, classes: Iterable[PacketClass]) -> list[PacketClass]:
+        """Return classes, and those that writes turn into them."""
+        found = list(dict.fromkeys(classes))
+        before = self._partition.before()
+        for one in found:
+            found += [other for other in before.get(one.number, ()) if other not in found]
+        return found
+
+    # Losses.
 
     def black_holes(self) -> list[Outcome]:
         """Return the classes of packets that a rule sends on in vain.
 
-        Of a packet that was copied on its way, a copy that is lost counts only if no other arrives
-        anywhere; that is decided by the example found.
+        Of a packet that was copied on its way, a copy that is lost counts only if no other arrives anywhere.
         """
+        sent = self._everything_sent()
+        for key in sent.refresh():
+            if _lost(sent[key]):
+                self._holes[key] = _lost(self._work_out_sent(key, {}))
+            else:
+                self._holes.pop(key, None)
+        return self._merged(one for lost in self._holes.values() for one in lost)
+
+    def _merged(self, outcomes: Iterable[Outcome]) -> list[Outcome]:
+        """Return outcomes of several classes, those that differ in their packets alone as one."""
+        found: dict[tuple[Any, ...], Outcome] = {}
+        for one in outcomes:
+            key = (one.source, one.fate, one.node, one.why, one.path, *one[8:])
+            same = found.get(key)
+            if same is not None:
+                one = same._replace(members=self._space.join(same.members, one.members))
+            found[key] = one
+        return list(found.values())
+
+    def _everything_sent(self) -> Answers[_Sent, list[Outcome]]:
+        sent = self._all_sent
+        if sent is None:
+            sent = self._all_sent = Answers(self._fates_of_sent)
+            self._answers.append(sent)
+            sent.ask(_Sent(host, one) for host in self._hosts for one in self._partition.classes.values())
+        return sent
+
+    def _work_out_sent(self, key: _Sent, grounds: Grounds) -> list[Outcome]:
+        def work_out() -> list[Outcome]:
+            grounds.clear()
+            return self._sent(self._sources[key.source], key.packets, self._sendable, grounds)
+
+        return self._stable(work_out)
+
+    def _fates_of_sent(self, key: _Sent, grounds: Grounds) -> list[Outcome]:
+        source = self._sources[key.source]
+
+        def work_out() -> list[Outcome]:
+            grounds.clear()
+            grounds[key.packets, ""] = None
+            members = self._space.meet(key.packets.packets, self._sendable)
+            if members == self._space.nothing or not self._partition.is_there(key.packets):
+                return []
+            if isinstance(self._journeys.entry(source), str):
+                return []  # What does not come in at all was sent on by no rule.
+            return self._journeys.fates(source, key.packets, members, grounds)
+
+        return self._stable(work_out)
+
+    # What is not known.
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the answers do not take into account, as sentences."""
+        reasons: set[str] = set()
+        for packets in self._sources_of(self._perhaps_unfollowed()):
+            for host in self._sources:
+                found = self._work_out_sent(_Sent(host, packets), {})
+                reasons.update(f"at {one.node}: {one.why}" for one in found if one.fate == "unfollowed")
+        remarks = [
+            f"Some packets are not followed beyond where they are {reason}." for reason in sorted(reasons)
+        ]
+        if self._loops.partial:
+            remarks.append("There are more loops through some switches than are told.")
+        return tuple(remarks)
+
+    def _perhaps_unfollowed(self) -> list[PacketClass]:
+        """Return the classes that somewhere meet actions after which they may not be followed."""
         return [
-            self._told(ending)
-            for ending in self._forest.losses
-            if ending.alone or self._vanishes(ending.tree.source.name, _witness(ending))
+            one
+            for one in self._partition.classes.values()
+            if any(_may_lose_sight(met) for met in one.behaviours.values())
         ]
 
-    def _told(self, ending: Ending) -> Outcome:
-        """Return an ending as a value, put together once while its example is the same."""
-        header = _witness(ending)
-        known = self._outcomes.get(ending)
-        if known is None or known.header != header:
-            if len(self._outcomes) > 2 * (len(self._forest.loops) + len(self._forest.losses)):
-                self._outcomes.clear()
-            known = self._outcomes[ending] = outcome_of(ending, header)
-        return known
 
-    def _vanishes(self, host: str, header: int) -> bool:
-        endings = (ending for ending, _ in self._endings(host, (header, _EVERY_BIT)))
-        return all(ending.fate in ("lost", "dropped", "missed") for ending in endings)
-
-    def _endings(self, host: str, cube: Cube) -> Iterator[tuple[Ending, int]]:
-        forest = self._forest
-        tree = forest.trees.get(host)
-        if tree is None:
-            raise PenstockError(f"unknown host {host!r}: the hosts are {', '.join(self._hosts)}.")
-        ahead: list[Flow | Ending] = tree.onward[::-1]
-        while ahead:
-            one = ahead.pop()
-            shared = meet(one.packets.cube, cube)
-            witness = one.packets.witness
-            if shared is None:
-                continue
-            if witness is None or witness & shared[1] != shared[0]:
-                witness = forest.search.find(shared, one.packets.constraints, tree.source.usual)
-            if witness is None:
-                continue
-            if isinstance(one, Ending):
-                yield one, witness
-            else:
-                ahead += reversed(_beyond(one, shared))
+def _lost(outcomes: list[Outcome]) -> list[Outcome]:
+    """Return those of the outcomes of one packet that are black holes."""
+    vanishes = all(one.fate in ("lost", "dropped", "missed") for one in outcomes)
+    return [one for one in outcomes if one.fate == "lost" and (one.alone or vanishes)]
 
 
-def _beyond(flow: Flow, cube: Cube) -> list[Flow | Ending]:
-    """Return what grows from a flow by the rules that packets of a cube may meet."""
-    written, values, _ = flow.writes
-    met = flow.table.overlapping((cube[0] & ~written | values, cube[1] | written))
-    branches = [flow.branches[rule] for rule in (*met, None) if rule in flow.branches]
-    return [one for branch in branches for passing in branch.passings for one in passing.onward]
+def _may_lose_sight(met: object) -> bool:
+    return isinstance(met, Behaviour) and any(map(_is_unclear, met.actions))
 
 
-def _witness(ending: Ending) -> int:
-    witness = ending.packets.witness
-    assert witness is not None, "a class without packets is no part of a tree"
-    return witness
+def _is_unclear(action: Action) -> bool:
+    """Tell whether it may not be known what becomes of packets after an action."""
+    match action:
+        case Group() | PushMpls() | PopMpls() | PushVlan() | SetTransportSrc() | SetTransportDst():
+            return True
+        case Output(port):
+            return port == PortNo.TABLE
+        case SetField(name):
+            return name in UNCLEAR
+        case _:
+            return False
+
+
+def ends_of(wires: Mapping[Endpoint, Endpoint], others: Mapping[Endpoint, Endpoint]) -> list[Endpoint]:
+    """Return the ends whose wires two drawings of a network do not agree on."""
+    return [end for end in {**wires, **others} if wires.get(end) != others.get(end)]
