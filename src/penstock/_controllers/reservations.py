@@ -21,6 +21,16 @@ def unsaved(names: Collection[str]) -> Iterator[Reservation]:
         )
 
 
+def repeated(*, same: bool) -> Iterator[Reservation]:
+    """Yield that a program did not do the same when the same things happened to it again."""
+    if not same:
+        yield Reservation(
+            "The program did something else when the same things happened to it again: it goes by what "
+            "Penstock does not see.",
+            "Keep what it goes by in attributes of its own objects.",
+        )
+
+
 def unseen(kinds: Collection[str], places: Mapping[str, str]) -> Iterator[Reservation]:
     """Yield what is in memory and can be neither compared nor put back."""
     for kind in sorted({*kinds, *LOST}):
