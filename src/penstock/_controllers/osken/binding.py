@@ -456,6 +456,7 @@ class OsKenController:
     ) -> Step:
         """Have something happen to the program in a state; `falls` lets the dice fall as they will."""
         program, before = self._program, state.snapshot
+        assert state.history is not None
         if not self._enter(state):
             # Nobody can tell what would happen: the run is given up, and the result is bounded.
             return Step(replace(state, hung=True))
