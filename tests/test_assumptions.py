@@ -36,6 +36,11 @@ def test_hosts_that_find_out_what_to_send_have_limits() -> None:
     assert "fragments" not in told(hosts={"h1": {"kind": "ping", "to": "h2"}, "h2": {"kind": "server"}})
 
 
+def test_switches_that_keep_no_packets_are_named_with_what_has_them_do_so() -> None:
+    assert "no buffer_id: buffers in [switches]" in told()
+    assert "buffer_id" not in told(switches={"buffers": 1})
+
+
 def test_counters_and_the_order_of_messages() -> None:
     assert "counters in [switches]" in told() and "between-barriers" in told()
     assert "counters" not in told(switches={"counters": True})

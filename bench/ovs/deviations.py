@@ -270,7 +270,6 @@ DEVIATIONS: Final = (
 )
 
 NOT_GENERATED: Final = {
-    "normal": "The model has no learning switch inside and refuses output to NORMAL; OVS has one.",
     "overlaps": "Between overlapping entries of equal priority the choice is the switch's own.",
     "select-actions": "The buckets of a select group are alike, because the choice is the switch's own.",
     "remark-bands": "The userspace datapath of OVS refuses DSCP remark bands; the model has them.",

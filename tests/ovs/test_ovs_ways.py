@@ -132,6 +132,55 @@ def a_port_that_does_not_receive_still_looks_packets_up(seen: list[Observation])
     assert flows(seen[2])[0].packet_count == 1
 
 
+NORMALLY = tell(add(apply(Output(PortNo.NORMAL))))
+BACK = udp_datagram(**{**PEERS, "eth_src": 2, "eth_dst": 1}, udp_src=80, udp_dst=5000, payload=b"back")  # type: ignore[arg-type]
+TO_BRIDGES = udp_datagram(**{**PEERS, "eth_dst": 0x0180C200000E}, udp_src=1, udp_dst=2, payload=b"")  # type: ignore[arg-type]
+
+
+@story(
+    V13, NORMALLY, Arrive(1, FRAME), Arrive(2, BACK.to_bytes()), Arrive(2, FRAME), Arrive(3, BACK.to_bytes())
+)
+def normal_floods_until_it_has_learned_where_a_receiver_is(seen: list[Observation]) -> None:
+    assert sorted(seen[1].frames) == [2, 3, 4]
+    assert sorted(seen[2].frames) == [1]
+    # The second host now seems to be where the first was, which is no place to send its packets back to.
+    assert seen[3].frames == {}
+    assert sorted(seen[4].frames) == [2]
+
+
+@story(
+    V13,
+    tell(PacketOut(NO_BUFFER, 4, (Output(PortNo.NORMAL),), FRAME)),
+    tell(PacketOut(NO_BUFFER, PortNo.CONTROLLER, (Output(PortNo.NORMAL),), BACK.to_bytes())),
+    tell(PacketOut(NO_BUFFER, PortNo.CONTROLLER, (Output(PortNo.NORMAL),), FRAME)),
+)
+def normal_learns_of_a_packet_out_unless_it_is_the_controllers_own(seen: list[Observation]) -> None:
+    assert [sorted(each.frames) for each in seen] == [[1, 2, 3], [4], [1, 2, 3, 4]]
+
+
+@story(
+    V13,
+    NORMALLY,
+    Arrive(1, FRAME),
+    Arrive(2, Ethernet(1, 2, 0x88B5, b"untagged" * 8, (VlanTag(5),)).to_bytes()),
+)
+def normal_learns_for_each_vlan(seen: list[Observation]) -> None:
+    assert sorted(seen[2].frames) == [1, 3, 4]
+
+
+@story(V13, NORMALLY, Arrive(1, TO_BRIDGES.to_bytes()))
+def normal_keeps_to_itself_what_bridges_tell_each_other(seen: list[Observation]) -> None:
+    assert seen[1].frames == {}
+
+
+@story(
+    V13, NORMALLY, Arrive(2, BACK.to_bytes()), Wait(299_000), Arrive(1, FRAME), Wait(2_000), Arrive(1, FRAME)
+)
+def normal_forgets_what_it_has_not_heard_of_for_five_minutes(seen: list[Observation]) -> None:
+    assert sorted(seen[3].frames) == [2]
+    assert sorted(seen[5].frames) == [2, 3, 4]
+
+
 @story(
     V13,
     tell(add(apply(PushVlan(0x8100)), GotoTable(1))),

@@ -32,6 +32,7 @@ from os_ken.ofproto import ofproto_v1_3 as o, ofproto_v1_3_parser as p
 
 {hosts}
 FLOOD, CONTROLLER, IN_PORT, ALL_PORTS = o.OFPP_FLOOD, o.OFPP_CONTROLLER, o.OFPP_IN_PORT, o.OFPP_ALL
+NORMAL = o.OFPP_NORMAL
 
 def out(port):
     return p.OFPActionOutput(port, o.OFPCML_NO_BUFFER)
@@ -102,7 +103,7 @@ from penstock.openflow.messages import (NO_MAX_LEN, Bucket, FlowCommand, FlowMod
 
 {hosts}
 FLOOD, CONTROLLER, IN_PORT = PortNo.FLOOD, PortNo.CONTROLLER, PortNo.IN_PORT
-ALL_PORTS = PortNo.ALL
+ALL_PORTS, NORMAL = PortNo.ALL, PortNo.NORMAL
 
 def number(value):
     if not isinstance(value, str):

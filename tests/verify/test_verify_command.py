@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from penstock._cli.main import commands
 from penstock._replay.replaying import replay
+from penstock._scenario.scenario import PROOF_SECONDS, scenario_of
+from penstock._verify.proof import prove
 from penstock.errors import PenstockError
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "mocs"
@@ -77,6 +79,27 @@ def test_time_that_is_up_is_no_proof(tmp_path: Path) -> None:
     found = _json("cp3_learning", tmp_path, "--seconds", "0.000001")
     assert found["result"] == "bounded"
     assert any("seconds" in reason or "Time was up" in reason for reason in found["bounded_by"])
+
+
+def test_a_proof_of_a_program_that_counts_packets_ends_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "counting.py").write_text(
+        "from penstock import Controller\n"
+        "from penstock.openflow.actions import Output\n"
+        "class Counting(Controller):\n"
+        "    def __init__(self): self.packets = 0\n"
+        "    def switch_join(self, switch): self.install(switch, actions=(Output(0xFFFFFFFD),))\n"
+        "    def packet_in(self, switch, message): self.packets += 1\n"
+    )
+    table = {"topology": "single,2", "controller": {"native": "counting.py:Counting"}}
+    assert scenario_of(table, tmp_path).limits_of_proof().seconds == PROOF_SECONDS
+    assert scenario_of({**table, "search": {"states": 9}}, tmp_path).limits_of_proof().seconds is None
+    monkeypatch.setattr("penstock._scenario.scenario.PROOF_SECONDS", 1.0)
+    table["verify"] = {"properties": ["ControllerCrash"]}
+    proof = prove(scenario_of(table, tmp_path))
+    assert proof.result == "bounded" and any("--seconds" in reason for reason in proof.bounds)
+    assert any(step.options == ("--seconds", "10") for step in proof.next_steps)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,16 @@ def unsaved(names: Collection[str]) -> Iterator[Reservation]:
         )
 
 
+def repeated(*, same: bool) -> Iterator[Reservation]:
+    """Yield that a program did not do the same when the same things happened to it again."""
+    if not same:
+        yield Reservation(
+            "The program did something else when the same things happened to it again: it goes by what "
+            "Penstock does not see.",
+            "Keep what it goes by in attributes of its own objects.",
+        )
+
+
 def unseen(kinds: Collection[str], places: Mapping[str, str]) -> Iterator[Reservation]:
     """Yield what is in memory and can be neither compared nor put back."""
     for kind in sorted({*kinds, *LOST}):
@@ -55,7 +65,9 @@ def _lifetimes_in(source: str) -> frozenset[str]:
     """Return what a source uses of that; every search of a program asks, several times."""
     if not any(name in source for name in _LIFETIMES):
         return frozenset()
-    names = (getattr(node, "attr", None) or getattr(node, "name", None) for node in ast.walk(ast.parse(source)))
+    names = (
+        getattr(node, "attr", None) or getattr(node, "name", None) for node in ast.walk(ast.parse(source))
+    )
     return frozenset(name for name in names if name in _LIFETIMES)
 
 

@@ -117,5 +117,10 @@ def _switches(built: Built) -> Iterator[str]:
     options = [made.options for made in built.network.components if isinstance(made, Switch)]
     if any(not each.counters for each in options):
         yield "Switches count no packets, so statistics are all zero: counters in [switches]."
+    if any(not each.buffers for each in options):
+        yield (
+            "Switches keep no packets for the controller, as Open vSwitch keeps none, and every packet_in "
+            "has all of its packet and no buffer_id: buffers in [switches]."
+        )
     if any(each.reorder == "none" for each in options):
         yield 'Switches obey messages in order: reorder = "between-barriers" in [switches].'

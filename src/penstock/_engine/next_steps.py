@@ -498,12 +498,11 @@ def _search(ran: Ran, key: str, value: Any, why: str) -> Suggestion:
 
 def _more(ran: Ran, bound: Bound) -> Iterator[Suggestion]:
     """Yield more of the bound that was reached."""
-    limits = ran.scenario.limits()
+    limits = ran.scenario.limits_of_proof() if ran.engine == "verify" else ran.scenario.limits()
     match bound.why:
         case Why.SECONDS:
-            yield _search(
-                ran, "seconds", _rounded(FURTHER * (limits.seconds or 10)), f"{FURTHER} times as long"
-            )
+            seconds = _rounded(FURTHER * (limits.seconds or 10))
+            yield _search(ran, "seconds", seconds, f"{FURTHER} times as long")
         case Why.STATES:
             yield _search(ran, "states", FURTHER * (limits.states or 1000), f"{FURTHER} times as many states")
         case Why.MEMORY:

@@ -427,6 +427,8 @@ class _Run:
                     self._idle = self._idle or drops.NO_OTHER_PORT
             case PortNo.TABLE:
                 raise _NotFollowed("it begins anew in table 0")
+            case PortNo.NORMAL:
+                raise _NotFollowed("OFPP_NORMAL sends it to where the switch has learned its receiver to be")
             case self._in_port:
                 self._idle = self._idle or drops.ingress_port(port)
             case _:

@@ -38,6 +38,7 @@ from penstock._world.frame import Frame
 from penstock._world.hosts.host import HostState
 from penstock._world.switch import SwitchState
 from penstock._world.switch.flow_table import FlowEntry, FlowTable
+from penstock._world.switch.mac_learning import Addresses
 from penstock._world.switch.state import Buffered, GroupEntry, MeterEntry, PortStatus, Session, TableFaults
 from penstock.addresses import ipv4_text, mac_text
 from penstock.openflow.match import port_text
@@ -110,6 +111,7 @@ class Describer:
         yield "meters", self._part("meters", state.meters, _meters)
         yield "ports", self._part("ports", state.ports, _ports)
         yield "buffers", self._part("buffers", state.buffers, _buffers)
+        yield "learned addresses", self._part("addresses", state.addresses, _addresses)
         yield "sessions", self._part("sessions", state.sessions, _sessions)
         yield "pending", self._part("pending", state.pending, _pending)
         yield "counters", self._part("counters", state.rule_usage, _usage)
@@ -240,6 +242,12 @@ def _ports(ports: Mapping[int, PortStatus]) -> Iterator[str]:
 def _buffers(buffers: Mapping[int, Buffered]) -> Iterator[str]:
     for number, kept in buffers.items():
         yield f"buffer {number}: {kept.frame}, from port {kept.in_port}"
+
+
+def _addresses(addresses: Addresses) -> Iterator[str]:
+    for (vlan, address), known in addresses.items():
+        within = f" in VLAN {vlan}" if vlan else ""
+        yield f"{mac_text(address)}{within}: port {port_text(known.port)}"
 
 
 def _sessions(sessions: Mapping[str, Session]) -> Iterator[str]:

@@ -67,7 +67,7 @@ class Limits(Checked):
     depth: Annotated[Positive | None, Flag("--depth", "check")] = None
     """Go no deeper than this many steps."""
     seconds: Annotated[Seconds | None, Flag("--seconds", "check walk verify")] = None
-    """Stop after this time."""
+    """Stop after this time.  A proof that is given no limit stops after 300 seconds."""
     memory_mb: Annotated[Positive | None, Flag("--memory", "check walk verify", metavar="MB")] = None
     """Stop when the process takes this much memory, in millions of bytes."""
     network: Annotated[bool, Flag("--network", "check walk verify")] = False

@@ -96,6 +96,9 @@ DEFAULT_PROPERTIES: Final = (
 """What is looked for where nobody says what: what can go wrong with any controller."""
 
 
+PROOF_SECONDS: Final = 300.0
+"""How long a proof may take where the user says neither how long nor how large."""
+
 EVERY: Final = "check walk packets step verify fuzz"
 """The commands that build the network of a scenario."""
 
@@ -208,6 +211,12 @@ class Scenario(Checked):
     def limits(self) -> Limits:
         """Return how the search goes about."""
         return made_from(Limits, self.search, "search")
+
+    def limits_of_proof(self) -> Limits:
+        """Return how a proof goes about; one of a program that counts would never end by itself."""
+        limits = self.limits()
+        given = limits.states or limits.seconds or limits.memory_mb
+        return limits if given else replace(limits, seconds=PROOF_SECONDS)
 
     def fuzzing(self) -> FuzzOptions:
         """Return how a fuzzing run goes about."""

@@ -158,7 +158,7 @@ class TablePackets:
     def _tables(self, seen: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Return what decides about packets that no controller gets."""
         states = (seen[name] for name in self._switches)
-        tables = ((each.powered, each.tables, each.groups, each.ports) for each in states)
+        tables = ((each.powered, each.tables, each.groups, each.ports, each.addresses) for each in states)
         return (seen[FABRIC], *tables)
 
     def classes(self, host: SymbolicHost, seen: Mapping[str, Any]) -> tuple[TableClass, ...]:

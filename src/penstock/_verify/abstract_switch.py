@@ -9,6 +9,9 @@ is answered by `brepl`.
 What a packet meets, and what a message does, is for the real switch to say: `match` hands it the packet,
 `add` the flow-mod.  Its own state may not depend on how many packets it saw, so counters must be off.
 
+What a switch learns of packets that go to `OFPP_NORMAL` it forgets at once, so that it floods them all: it
+may have forgotten at any moment, and a result without a violation is bounded.
+
 With `timeouts`, a rule that was given a timeout may vanish at any moment (`expire`), as in the authors'
 follow-up.  With `history`, a packet carries the names of the switches it has left, in its tag.  With
 `flush`, the switch is Kuai's: what stands before a barrier is carried out at once when the barrier comes,
@@ -156,6 +159,7 @@ class AbstractSwitch:
 
     def _meeting(self, inner: SwitchState, arrival: Arrival) -> Step:
         step = self.inner.receive(inner, arrival.port, self._leaving(arrival.frame))
+        step = self._unlearned(inner, step)
         self._note(inner, arrival.frame.data, step)
         ports = _ports(step)
         asked = self._is_request(step)
@@ -179,10 +183,17 @@ class AbstractSwitch:
             group.type == GroupType.SELECT and len(group.buckets) > 1 for group in inner.groups.values()
         )
 
+    def _unlearned(self, inner: SwitchState, step: Step) -> Step:
+        """Return a step after which the switch has forgotten what it learned, as it may at any moment."""
+        if step.state.addresses is inner.addresses:
+            return step
+        self._experience.learned = True
+        return step._replace(state=replace(step.state, addresses=inner.addresses))
+
     def carried_out(self, inner: SwitchState, message: OpenFlowMessage) -> Step:
         """Return what becomes of a message, without regard to the queues."""
         told = self._out(message) if isinstance(message, PacketOut) else message
-        step = self.inner.receive(inner, self.controller, told)
+        step = self._unlearned(inner, self.inner.receive(inner, self.controller, told))
         if isinstance(message, PacketOut) and message.buffer_id == NO_BUFFER:
             self._experience.rewritten |= _rewrites(message.actions)
             self._note(inner, message.data, step)

@@ -28,6 +28,8 @@ LEFT_OPEN: Final = {
     "metered": "Packets go through meters, and a proof has none of them exceed a rate.",
     "clock_read": "The program asks what time it is, and no time passes in a proof.",
     "waits": "A handler of the program waits for time to pass, and no time passes in a proof.",
+    "learned": "Packets are output to OFPP_NORMAL, and a proof does not follow what switches learn of them; "
+    "penstock check does.",
     "counted": "The program goes by what switches count or by how long rules last: a proof counts nothing.",
 }
 """What a network does that a proof does not follow, by the name of what is noted, in sentences."""
@@ -63,6 +65,8 @@ class Experience:
     """A packet met several rules of one priority that say different things."""
     metered: bool = False
     """A packet went through a meter."""
+    learned: bool = False
+    """A packet was output to OFPP_NORMAL, from which a switch learns."""
     repeated_replies: bool = False
     """A switch confirmed a barrier while the same confirmation was still waiting."""
 

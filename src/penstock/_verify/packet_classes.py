@@ -190,7 +190,7 @@ class PacketClasses:
         )
         for each, context, program in questions:
             if until is not None and time.monotonic() >= until:
-                text = "Time was up before all packets were told apart."
+                text = "Time was up before all packets were told apart: --seconds gives more."
                 self.remarks[Bound(text, Why.SECONDS)] = None
                 return False
             asked = len(self._asked)

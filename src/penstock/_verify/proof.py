@@ -397,6 +397,7 @@ class _Rounds:
 
     def __init__(self, proving: Proving, proof: Proof, started: float, progress: Progress | None) -> None:
         self._proving = proving
+        self._limits = proving.scenario.limits_of_proof()
         self._proof = proof
         self._started = started
         self._progress = progress
@@ -537,25 +538,30 @@ class _Rounds:
     @property
     def _until(self) -> float | None:
         """When time is up, on the monotonic clock."""
-        seconds = self._proving.scenario.limits().seconds
+        seconds = self._limits.seconds
         return None if seconds is None else self._started + seconds
 
     def _stopped(self, reason: str) -> str:
         """Return where a search stopped, in a sentence; what time it had left says nothing to the user."""
-        seconds = self._proving.scenario.limits().seconds
+        seconds = self._limits.seconds
         why = reason.why if isinstance(reason, Bound) else Why.FAULT
-        limit = f"{seconds:g} seconds" if seconds is not None and why is Why.SECONDS else reason
-        return Bound(f"The search stopped at {limit}.", why)
+        amount = reason.amount if isinstance(reason, Bound) else None
+        limit: str = reason
+        if seconds is not None and why is Why.SECONDS:
+            limit, amount = f"{seconds:g} seconds", seconds
+            if self._proving.scenario.limits().seconds is None:
+                limit += ", which a proof has by default: --seconds gives it another limit"
+        return Bound(f"The search stopped at {limit}.", why, amount)
 
     def _bounds(self) -> Bounds:
-        limits, until = self._proving.scenario.limits(), self._until
+        limits, until = self._limits, self._until
         seconds = None if until is None else max(until - time.monotonic(), _LEAST)
         states = self._glance if limits.states is None else min(self._glance, limits.states)
         return Bounds(states, None, seconds, limits.memory_mb)
 
     def _is_glance(self, reason: str) -> bool:
         """Tell whether a search stopped only for packets to be told apart before it goes on."""
-        limit = self._proving.scenario.limits().states
+        limit = self._limits.states
         return reason == f"{self._glance} states" and (limit is None or self._glance < limit)
 
     def _note_invariants(self, claims: Claims, model: Model, found: Verification) -> None:
@@ -665,6 +671,8 @@ _ASSUMED = (
     "Packets have one VLAN tag at most; there are no fragments, no IPv6 extension headers, and nothing after "
     "an MPLS label.",
     "Messages between barriers are carried out in any order, and are not lost.",
+    "Switches keep no packets for the controller: every packet_in has all of its packet and no buffer_id, "
+    "which penstock check has otherwise with buffers in [switches].",
     "The controller does nothing by itself: its timers do not go off.",
     "The program does the same whenever it is given the same in the same state.",
 )

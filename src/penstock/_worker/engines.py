@@ -19,6 +19,7 @@ from penstock._check.check import Report
 from penstock._controllers import confined
 from penstock._engine.next_steps import Ran, next_steps
 from penstock._explore.search import Outcome, Progress, peak_rss_mb
+from penstock._scenario.options import Limits
 from penstock._scenario.scenario import Scenario
 from penstock._verdict.verdict import Bound, Result, Verdict, judge
 from penstock._worker.supervision import Allowance, Job, Lost, Supervised, Tell, supervise
@@ -132,7 +133,7 @@ def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress 
         return proof
 
     try:
-        done = _supervised(job, scenario, hear)
+        done = _supervised(job, scenario, hear, scenario.limits_of_proof())
     except Lost as lost:
         so_far.result, so_far.bounds = "bounded", [lost.bound]
         return so_far
@@ -143,8 +144,10 @@ def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress 
     return proof
 
 
-def _supervised(job: Job[object], scenario: Scenario, hear: Callable[[object], None]) -> Supervised:
-    limits = scenario.limits()
+def _supervised(
+    job: Job[object], scenario: Scenario, hear: Callable[[object], None], limits: Limits | None = None
+) -> Supervised:
+    limits = limits or scenario.limits()
     allowance = Allowance(limits.seconds, limits.memory_mb)
     if limits.network:
         return supervise(job, hear=hear, show=_show, allowance=allowance)

@@ -63,6 +63,7 @@ from penstock._controllers.osken.program import (
     Leave,
     Pass,
     Program,
+    RebuiltOtherwise,
     Start,
 )
 from penstock._controllers.osken.sessions import held_xids
@@ -207,6 +208,8 @@ class OsKenController:
         self._steps = 0
         self._unsaved: dict[str, None] = {}
         """What was noticed and is not saved for all that."""
+        self._repeats = True
+        """Whether it did the same whenever the same happened to it again."""
         self.interrupts = False
         self._naming = Naming()
         self._fired: dict[tuple[bytes, str, int, Holding], Step] = {}
@@ -273,6 +276,7 @@ class OsKenController:
         """Return what a search cannot see of the program, or has not tried."""
         return (
             *reservations.unsaved(self._unsaved),
+            *reservations.repeated(same=self._repeats),
             *reservations.unseen(self._opaque, self._opaque_places),
             *reservations.lifetimes(self.sources()),
             *reservations.outside(self._program.noticed),
@@ -453,7 +457,9 @@ class OsKenController:
         """Have something happen to the program in a state; `falls` lets the dice fall as they will."""
         program, before = self._program, state.snapshot
         assert state.history is not None
-        program.enter(before, state.history)
+        if not self._enter(state):
+            # Nobody can tell what would happen: the run is given up, and the result is bounded.
+            return Step(replace(state, hung=True))
         circumstances = Circumstances(_seed(before, what), held_xids(before), decided)
         try:
             doings = program.perform(what, circumstances)
@@ -484,6 +490,22 @@ class OsKenController:
             after, events = replace(after, hung=True), (*events, hung, *origins.stuck_events(doings.asleep))
         self._count()
         return Step(after, sent.sends, events)
+
+    def _enter(self, state: OsKenState) -> bool:
+        """Bring the program into a state; tell whether that was possible, and note it if not.
+
+        A state with suspended handlers is entered by repeating what led to it, which comes to the same only
+        if all that decides was saved.
+        """
+        assert state.history is not None
+        try:
+            self._program.enter(state.snapshot, state.history)
+        except RebuiltOtherwise:
+            self.look()
+            self._program.forget()
+            self._repeats = False
+            return False
+        return True
 
     def _named(
         self,
@@ -570,8 +592,8 @@ class OsKenController:
     ) -> Reaction:
         """Run the program on a message, whose contents may be followed, and forget what it did."""
         program = self._program
-        assert state.history is not None
-        program.enter(state.snapshot, state.history)
+        if not self._enter(state):
+            return Reaction((), ())
         what = Arrive(switch, encode(question.message(inputs), self.version))
         # Chance is the same whatever the contents, so that only they decide.
         circumstances = Circumstances(state.snapshot.digest, held_xids(state.snapshot))
@@ -588,14 +610,13 @@ class OsKenController:
     def rehearse(self, state: OsKenState, *, steady: bool = False) -> Perform:
         """Bring the program into a state, and return what has things happen to it one after the other."""
         program = self._program
-        assert state.history is not None
-        program.enter(state.snapshot, state.history)
+        entered = self._enter(state)
         program.forget()
         earlier = Before()
 
         def perform(given: Given, question: Question | None, inputs: Inputs) -> None:
             what, decided = cast("tuple[Input, tuple[int, ...]]", given.what)
-            if isinstance(what, Arrive) and what.switch not in program.sessions:
+            if not entered or (isinstance(what, Arrive) and what.switch not in program.sessions):
                 return
             before = given.before.snapshot
             change = None if question is None else partial(question.follow_osken, inputs)
@@ -617,14 +638,13 @@ class OsKenController:
     def try_out(self, state: OsKenState) -> HandOver:
         """Bring the program into a state, and return what hands it messages there, one after the other."""
         program = self._program
-        assert state.history is not None
-        program.enter(state.snapshot, state.history)
+        entered = self._enter(state)
         program.forget()
         steady = Circumstances(state.snapshot.digest, held_xids(state.snapshot))
         before = Before()
 
         def hand_over(switch: str, message: OpenFlowMessage) -> Reaction:
-            if switch not in program.sessions:
+            if not entered or switch not in program.sessions:
                 return Reaction((), ())
             what = Arrive(switch, encode(message, self.version))
             circumstances = steady._replace(after=before.digest)

@@ -137,6 +137,10 @@ class Doings(NamedTuple):
     """What was drawn from the dice."""
 
 
+class RebuiltOtherwise(Exception):
+    """A program did something else when the same things happened to it again, so a state is out of reach."""
+
+
 class Program:
     """Apps, loaded and ready to start."""
 
@@ -455,7 +459,7 @@ class Program:
         return self._heap.take()
 
     def enter(self, state: Snapshot, history: History) -> None:
-        """Bring the program into a state."""
+        """Bring the program into a state; raises `RebuiltOtherwise` if that is out of reach."""
         if Program.in_charge is not self:
             self._take_charge()
             self._heap.forget()
@@ -489,18 +493,27 @@ class Program:
             history = history.before
         for past in reversed(inputs):
             assert past.input is not None and past.circumstances is not None
+            if not self._can_happen(past.input):
+                raise RebuiltOtherwise
             self.perform(past.input, past.circumstances)
             self.rebase()
         rebuilt = self._heap.take()
         if rebuilt.digest != state.digest:
-            raise PenstockError(
-                f"{self.name} did something else when the same things happened to it again: it depends on "
-                f"more than its state, its messages, its timers and chance."
-            )
+            raise RebuiltOtherwise
         self._rebuilt.pop(state.digest, None)
         self._rebuilt[state.digest] = rebuilt
         if len(self._rebuilt) > _REBUILT:
             del self._rebuilt[next(iter(self._rebuilt))]
+
+    def _can_happen(self, what: Input) -> bool:
+        """Tell whether the program, as it is now, has what an input is about."""
+        match what:
+            case Leave(switch) | Arrive(switch, _):
+                return switch in self.sessions
+            case Fire(timer):
+                return timer in self.hub.next_timers()
+            case _:
+                return True
 
     def _unwind_oldest(self) -> None:
         """Clear away stacks when there are too many; states that need them will be built again."""

@@ -19,12 +19,28 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from penstock._concolic.terms import FALSE, Term, bit_and, bit_or, const, lt
+from penstock._concolic.terms import FALSE, Term, bit_and, bit_or, const, eq, lt
 from penstock._symbolic.forwarding.assumptions import Assumptions
-from penstock._symbolic.forwarding.matching import MPLS, UNKNOWN, Header, Verdict, all_of, exactly
+from penstock._symbolic.forwarding.matching import (
+    MPLS,
+    UNKNOWN,
+    Header,
+    Verdict,
+    all_of,
+    any_of,
+    exactly,
+)
 from penstock._symbolic.forwarding.transit import Packet, arriving, rewritten
 from penstock._world.component import Endpoint
-from penstock._world.switch import FlowEntry, FlowTable, Switch, SwitchState, budgets, rewriting
+from penstock._world.switch import (
+    FlowEntry,
+    FlowTable,
+    Switch,
+    SwitchState,
+    budgets,
+    mac_learning,
+    rewriting,
+)
 from penstock._world.switch.flow_table import EMPTY_TABLE
 from penstock._world.switch.groups import choose_buckets, live_buckets, spreads
 from penstock._world.switch.headers import NOT_ETHERNET_II
@@ -43,11 +59,12 @@ from penstock.openflow.actions import (
     Instruction,
     Output,
     PopMpls,
+    PopVlan,
     PushMpls,
     WriteActions,
     WriteMetadata,
 )
-from penstock.openflow.fields import BY_NAME
+from penstock.openflow.fields import BY_NAME, VID_PRESENT
 from penstock.openflow.match import Match
 from penstock.openflow.messages import V10, Bucket, GroupType, PacketInReason, PortConfig, PortNo
 
@@ -346,15 +363,58 @@ class Crossing:
                 return _some(self._hand_over(way, self._reason_to_send(way)))
             case PortNo.TABLE:
                 return self._start_over(way)
+            case PortNo.NORMAL:
+                return self._forward_normally(way, in_port)
             case PortNo.IN_PORT:
                 return self._emit(way, [number for number in ports if number == in_port])
             case PortNo.ALL:
                 return self._emit(way, [number for number in ports if number != in_port])
             case PortNo.FLOOD:
-                flooded = [n for n, status in ports.items() if not status.config & PortConfig.NO_FLOOD]
-                return self._emit(way, [number for number in flooded if number != in_port])
+                return self._emit(way, self._flooded(in_port))
             case _:
                 return self._emit(way, [number for number in (port,) if number != in_port])
+
+    def _flooded(self, in_port: int | None) -> list[int]:
+        flooded = [n for n, status in self._state.ports.items() if not status.config & PortConfig.NO_FLOOD]
+        return [number for number in flooded if number != in_port]
+
+    def _forward_normally(self, way: _Way, in_port: int | None) -> list[_Way]:
+        """Split packets by where the switch has learned their receivers to be; it floods the others."""
+        seen = way.packet.seen
+        reserved = any_of(
+            (
+                seen.holds("eth_dst", *mac_learning.OF_BRIDGES),
+                *(seen.holds("eth_dst", address) for address in mac_learning.OF_VENDORS),
+            )
+        )
+        # Who writes to itself has just been learned to be where that came from.
+        sender, receiver = seen.get("eth_src"), seen.get("eth_dst")
+        same = UNKNOWN if sender is None or receiver is None else exactly(eq(sender, receiver))
+        to_itself = all_of((same, seen.holds("eth_dst", 0, mac_learning.GROUP)))
+        kept = any_of((reserved, to_itself))
+        done = _some(way.where(kept))
+        rest = way.where(kept.negated)
+        for vlan, address in self._state.addresses:
+            port = mac_learning.port_of(self._state.addresses, vlan, address, self._state.now)
+            if rest is None or port is None:
+                continue
+            there = all_of((seen.holds("eth_dst", address), seen.holds("vlan_vid", vlan, mac_learning.VID)))
+            if (met := rest.where(there)) is not None:
+                done += [met] if port == in_port else self._emit_without_idle_tag(met, [port])
+            rest = rest.where(there.negated)
+        return done if rest is None else [*done, *self._emit_without_idle_tag(rest, self._flooded(in_port))]
+
+    def _emit_without_idle_tag(self, way: _Way, ports: list[int]) -> list[_Way]:
+        """Put packets on wires, those without a tag that says nothing."""
+        seen = way.packet.seen
+        idle = all_of((seen.holds("vlan_vid", VID_PRESENT), seen.holds("vlan_pcp", 0)))
+        tagged, others = way.where(idle), way.where(idle.negated)
+        popped = [] if tagged is None else tagged.split(rewritten(tagged.packet, PopVlan()))
+        sent = [done for one in popped for done in self._emit(one, ports)]
+        return [
+            *(replace(one, packet=way.packet) for one in sent),
+            *([] if others is None else self._emit(others, ports)),
+        ]
 
     def _start_over(self, way: _Way) -> list[_Way]:
         """Send packets through the tables from the first, and go on where they were."""

@@ -61,7 +61,7 @@ _MPLS_TYPES: Final = (ETH_MPLS, ETH_MPLS_MULTICAST)
 _MOST_TAGS: Final = 2
 _LAST_PHYSICAL: Final = 0xFF00
 _RESERVED: Final = frozenset(
-    {PortNo.IN_PORT, PortNo.TABLE, PortNo.FLOOD, PortNo.ALL, PortNo.CONTROLLER, PortNo.LOCAL}
+    {PortNo.IN_PORT, PortNo.TABLE, PortNo.NORMAL, PortNo.FLOOD, PortNo.ALL, PortNo.CONTROLLER, PortNo.LOCAL}
 )
 _QUEUED: Final = frozenset({PortNo.IN_PORT, PortNo.LOCAL})
 

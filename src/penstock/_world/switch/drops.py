@@ -43,6 +43,8 @@ ONLY_CHANGED: Final = "its actions change it, and none outputs it"
 """Nobody changes a packet in order to drop it: an output was forgotten."""
 
 NO_OTHER_PORT: Final = "there is no port to flood it to but the one that it came in by"
+BETWEEN_BRIDGES: Final = "OFPP_NORMAL forwards nothing that bridges send each other"
+FROM_NOWHERE: Final = "OFPP_NORMAL forwards nothing that came in by no port"
 NO_TIME_TO_LIVE: Final = "its time to live has run out"
 NO_CONTROLLER: Final = "no controller takes it"
 TOO_MANY_LABELS: Final = "it needs more MPLS labels than a switch can see"
@@ -81,6 +83,11 @@ def ingress_port(port: int) -> str:
         f"output:{port_text(port)} is the port that it came in by, which is ignored: "
         "OFPP_IN_PORT sends it back"
     )
+
+
+def learned_there(port: int) -> str:
+    """Return why a packet is not sent back that is output to `OFPP_NORMAL`."""
+    return f"OFPP_NORMAL has learned that its receiver is at port {port_text(port)}, by which it came in"
 
 
 def no_group(group: int) -> str:

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from penstock._world.frame import Frame
-from penstock._world.switch import budgets, drops
+from penstock._world.switch import budgets, drops, mac_learning
 from penstock._world.switch.flow_table import FlowEntry
 from penstock._world.switch.groups import choose_buckets, spreads
 from penstock._world.switch.headers import NOT_ETHERNET_II, TRANSPORT_PORTS
 from penstock._world.switch.labels import MOST_LABELS
+from penstock._world.switch.mac_learning import Addresses
 from penstock._world.switch.meters import BandType, Exceeded, measure, remark
 from penstock._world.switch.packet_ins import send_packet_in
 from penstock._world.switch.rewriting import Packet
@@ -129,10 +130,12 @@ class _Cut(Exception):
 class _Spent:
     """What was spent on a packet and its copies together, to be held against `budgets`."""
 
-    __slots__ = ("buckets", "resubmits", "sent_before")
+    __slots__ = ("addresses", "buckets", "resubmits", "sent_before")
 
     def __init__(self) -> None:
         self.buckets = self.resubmits = self.sent_before = 0
+        self.addresses: Addresses | None = None
+        """Of a packet-out, what is known once it is sent: Open vSwitch learns from one when it is through."""
 
 
 @dataclass(slots=True)
@@ -230,8 +233,11 @@ def send_out(turn: Turn, frame: Frame, in_port: int, actions: tuple[Action, ...]
         turn.note("dropped", frame.tag, in_port, "the port does not receive")
         return
     counted = {name: getattr(turn.state, name) for name in _COUNTERS}
+    journey.spent.addresses = turn.state.addresses
     try:
         _finish(turn, journey, lambda: _perform(turn, journey, actions))
+        if journey.spent.addresses is not turn.state.addresses:
+            turn.change(addresses=journey.spent.addresses)
     except _NotForwarded as reason:
         turn.change(**counted)
         turn.note("dropped", frame.tag, in_port, str(reason))
@@ -519,6 +525,8 @@ def _output(turn: Turn, journey: _Journey, port: int, max_len: int) -> None:
             _flood(turn, journey, every=port == _ALL)
         case PortNo.TABLE:
             _start_over(turn, journey)
+        case PortNo.NORMAL:
+            _forward_normally(turn, journey)
         case _ if port == packet.in_port:
             journey.in_vain.append(drops.ingress_port(port))
         case _:
@@ -534,6 +542,39 @@ def _flood(turn: Turn, journey: _Journey, *, every: bool) -> None:
             _emit(turn, journey, number)
     if len(turn.sends) == before:
         journey.in_vain.append(drops.NO_OTHER_PORT)
+
+
+def _forward_normally(turn: Turn, journey: _Journey) -> None:
+    """Learn where a packet's sender is, and send it to where its receiver was learned to be, or flood it."""
+    packet, now = journey.packet, turn.state.now
+    fields, in_port = packet.fields, packet.in_port
+    if in_port not in turn.state.ports and in_port not in (PortNo.ANY, PortNo.CONTROLLER):
+        journey.in_vain.append(drops.FROM_NOWHERE)
+        return
+    sender, receiver = fields.get("eth_src", 0), fields.get("eth_dst", 0)
+    if in_port in turn.state.ports and mac_learning.is_reserved(receiver):
+        journey.in_vain.append(drops.BETWEEN_BRIDGES)
+        return
+    vlan = mac_learning.vlan_of(fields.get("vlan_vid", 0))
+    if journey.spent.addresses is not None:
+        later = journey.spent.addresses
+        journey.spent.addresses = mac_learning.with_sender(later, vlan, sender, in_port, now)
+    else:
+        known = mac_learning.with_sender(turn.state.addresses, vlan, sender, in_port, now)
+        if known is not turn.state.addresses:
+            turn.change(addresses=known)
+    if packet.is_tagged and not vlan and not fields.get("vlan_pcp", 0):
+        # A tag that says nothing is not sent on.
+        journey.packet = packet.copy()
+        journey.packet.pop_vlan()
+    port = mac_learning.port_of(turn.state.addresses, vlan, receiver, now)
+    if port is None:
+        _flood(turn, journey, every=False)
+    elif port == in_port:
+        journey.in_vain.append(drops.learned_there(port))
+    else:
+        _emit_by_action(turn, journey, port)
+    journey.packet = packet
 
 
 def _emit_by_action(turn: Turn, journey: _Journey, port: int) -> None:

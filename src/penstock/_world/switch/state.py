@@ -12,6 +12,7 @@ from penstock._base.typed import Checked, Count
 from penstock._world.frame import Frame
 from penstock._world.switch.budgets import MOST_ENTRIES, MOST_GROUPS
 from penstock._world.switch.flow_table import FlowTable
+from penstock._world.switch.mac_learning import Addresses
 from penstock.errors import PenstockError
 from penstock.openflow.match import Match
 from penstock.openflow.messages import (
@@ -245,6 +246,8 @@ class SwitchState:
     ports: FrozenMap[int, PortStatus] = field(default_factory=FrozenMap)
     sessions: FrozenMap[str, Session] = field(default_factory=FrozenMap)
     buffers: FrozenMap[int, Buffered] = field(default_factory=FrozenMap)
+    addresses: Addresses = field(default_factory=FrozenMap)
+    """What was learned of packets that went to `OFPP_NORMAL`."""
     fragments: int = 0
     generation: int | None = None
     table_config: FrozenMap[int, int] = field(default_factory=FrozenMap)
