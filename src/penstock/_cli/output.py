@@ -9,10 +9,6 @@ from shutil import get_terminal_size
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from rich.console import Console
-from rich.markup import escape
-from rich.status import Status
-
 from penstock._base.files import UnwritableError
 from penstock._base.terminal import complain, say, say_lines
 from penstock._base.text import json_text, on_one_line
@@ -27,6 +23,8 @@ from penstock._trace.trace import CUT_SHORT, Trace
 from penstock._verdict.verdict import Result, Verdict, sentence
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
     from penstock._replay.replaying import Replay
 
 _AROUND_PICTURES: Final = 6
@@ -55,8 +53,11 @@ class Live:
     """A line of progress on the terminal, while a search runs, or something else that takes its time."""
 
     def __init__(self, *, quiet: bool, doing: str = "starting …") -> None:
-        self._console = Console(stderr=True)
-        self._status: Status | None = None if quiet else self._console.status(doing)
+        self._status: Status | None = None
+        if not quiet:
+            from rich.console import Console  # not needed by --json, and slow to import
+
+            self._status = Console(stderr=True).status(doing)
 
     def __enter__(self) -> Self:
         if self._status is not None:
@@ -76,6 +77,8 @@ class Live:
     def update(self, text: str) -> None:
         """Show another line; nothing in it is taken for markup."""
         if self._status is not None:
+            from rich.markup import escape
+
             self._status.update(escape(on_one_line(text)))
 
 
