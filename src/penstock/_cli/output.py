@@ -54,10 +54,13 @@ class Live:
 
     def __init__(self, *, quiet: bool, doing: str = "starting …") -> None:
         self._status: Status | None = None
+        self._is_plain = False
+        """Whether a line that changes cannot be shown, though it is wanted."""
         if not quiet:
             from rich.console import Console  # not needed by --json, and slow to import
 
-            self._status = Console(stderr=True).status(doing)
+            console = Console(stderr=True)
+            self._status, self._is_plain = console.status(doing), not console.is_terminal
 
     def __enter__(self) -> Self:
         if self._status is not None:
