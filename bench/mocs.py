@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.separately import separately
+from penstock._base.garbage import collect_seldom
 from penstock._base.users_code import load_object
 from penstock._controllers.controller import Controller
 from penstock._controllers.native import NativeController
@@ -314,6 +315,7 @@ CASES: Final = _cases()
 def measure(case: Case) -> dict[str, Any]:
     """Search one case to the end, every violation counted."""
     gc.enable()  # a process that measures begins without, and handlers leave cycles behind
+    collect_seldom()  # as in the processes that proofs are made in
     model, properties = BUILDERS[case.program](case.switches, case.hosts, kuai=case.mode == "kuai")
     before = peak_rss_mb()
     found = verify(model, properties, case.mode, every_violation=True, shortest=False)

@@ -18,6 +18,7 @@ from typing import Any, Final, TextIO
 import click
 
 from penstock._base.files import staying
+from penstock._base.garbage import collect_seldom
 from penstock._base.terminal import complain, say_lines
 from penstock._base.text import hint
 from penstock._base.version import VERSION
@@ -93,6 +94,7 @@ class _Commands(click.Group):
 def main() -> None:
     """Run the command line; errors of the user's are one sentence, never a traceback."""
     _open_streams()
+    collect_seldom()
     warnings.showwarning = _warned
     warnings.simplefilter("once", TraceCutShort)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -41,18 +42,23 @@ _LIFETIMES: Final = frozenset(
 
 def lifetimes(sources: Iterable[str]) -> Iterator[Reservation]:
     """Yield that a program goes by which objects there are in memory."""
-    used = {
-        name
-        for source in sources
-        for node in ast.walk(ast.parse(source))
-        if (name := getattr(node, "attr", None) or getattr(node, "name", None)) in _LIFETIMES
-    }
-    for name in sorted(used):
+    for name in sorted(frozenset().union(*map(_lifetimes_in, sources))):
         yield Reservation(
             f"The program goes by when objects are given up ({name}), which is later while earlier states "
             "are kept.",
             "Keep a list of what there is.",
         )
+
+
+@functools.lru_cache(maxsize=256)
+def _lifetimes_in(source: str) -> frozenset[str]:
+    """Return what a source uses of that; every search of a program asks, several times."""
+    if not any(name in source for name in _LIFETIMES):
+        return frozenset()
+    names = (
+        getattr(node, "attr", None) or getattr(node, "name", None) for node in ast.walk(ast.parse(source))
+    )
+    return frozenset(name for name in names if name in _LIFETIMES)
 
 
 def outside(noticed: Mapping[str, str]) -> Iterator[Reservation]:
