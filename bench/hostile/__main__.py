@@ -17,13 +17,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.hostile import apps, controllers, files, resources, servers
+from bench.hostile import apps, controllers, files, resources, servers, surroundings
 from bench.hostile.attack import Attack, Tried, attempt_and_tell
 
 
 def all_attacks() -> list[Attack]:
     """Return every attack, by kind."""
-    modules = (apps, controllers, files, servers, resources)
+    modules = (apps, controllers, files, surroundings, servers, resources)
     return [attack for module in modules for attack in module.attacks()]
 
 

@@ -35,7 +35,7 @@ _SIZE: Final = 250_000
 
 
 @cache
-def _real(engine: str) -> Path:
+def real_trace_of(engine: str) -> Path:
     """Return a trace of our own, of which hostile ones are made."""
     return real_trace(Path(mkdtemp(prefix=f"hostile-{engine}-")), engine)
 
@@ -78,7 +78,7 @@ def _canary(
     hostile: Hostile, commands: tuple[tuple[str, ...], ...], statuses: tuple[int, ...], folder: Path
 ) -> str:
     place = folder / "run"
-    trace = hostile_run(place, hostile, _real(hostile.engine))
+    trace = hostile_run(place, hostile, real_trace_of(hostile.engine))
     ended = _asked_in_one(place, commands, trace.name)
     demand(not (place / CANARY).exists(), "it ran")
     for status, words in ended:

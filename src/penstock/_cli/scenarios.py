@@ -14,7 +14,7 @@ from msgspec import Meta
 from penstock._base.files import absolute
 from penstock._base.typed import Flag, flags_of, hints_of, meanings_of
 from penstock._cli.options import A_PATH, Command, Decorator, OneOf, with_options
-from penstock._engine.building import plan
+from penstock._engine.building import plan, without_code
 from penstock._scenario.scenario import EVERY, READ_BY, SECTIONS, Scenario, scenario_at, with_fields
 from penstock.errors import PenstockError
 
@@ -102,7 +102,7 @@ def scenario_from(path: Path, command: str = "check", /, **options: Any) -> Scen
         given["hosts"] = dict(pings)
     chosen = with_fields(scenario_at(path), command, given)
     # Commands that do not search refuse what no search could go by, too.
-    plan(chosen)
+    plan(without_code(chosen))
     return chosen
 
 

@@ -17,6 +17,7 @@ from penstock._controllers.native import NativeController, load_native
 from penstock._controllers.probing import Probeable
 from penstock._controllers.watched import Rolls
 from penstock._explore.strategies.plan import Plan, plan_of
+from penstock._explore.strategies.plan import without_code as strategies_without_code
 from penstock._properties.base import FunctionProperty, Property
 from penstock._properties.registry import property_named
 from penstock._properties.watch import Watch
@@ -291,9 +292,18 @@ def build(scenario: Scenario, *, asked: bool = False) -> Built:
 
 
 def plan(scenario: Scenario) -> Plan:
-    """Return the strategies of a scenario's search."""
+    """Return the strategies of a scenario's search; this runs the code of those that are in files."""
     with telling_lines(scenario.source), concerning("search", "strategies"):
         return plan_of(scenario.limits().strategies, scenario.folder)
+
+
+def without_code(scenario: Scenario) -> Scenario:
+    """Return a scenario without the strategies whose code only a worker may run."""
+    given = scenario.limits().strategies
+    left = strategies_without_code(given)
+    if len(left) == len(given):
+        return scenario
+    return replace(scenario, search={**scenario.search, "strategies": left})
 
 
 def spoken_by(controller: Component) -> int:

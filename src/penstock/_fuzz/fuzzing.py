@@ -35,7 +35,7 @@ from penstock._fuzz.inputs import Check, Fault, Input, Wait
 from penstock._fuzz.judging import REPEATED, VIOLATED, Finding, Invariant, Mishaps, Patient, Properties
 from penstock._fuzz.recorder import Recorder
 from penstock._scenario.scenario import Scenario
-from penstock._trace.trace import TraceWriter
+from penstock._trace.trace import FEW_TEXTS_KEPT, MOST_TEXTS_KEPT, TraceWriter
 from penstock._verdict.verdict import Bound, Why
 from penstock.errors import OtherVersion, PenstockError
 from penstock.openflow.messages import V10
@@ -504,6 +504,7 @@ def stage_of(setting: FuzzContext, folder: Path) -> Harness:
         setting.scenario.table(),
         setting.scenario.folder,
         setting.scene,
+        texts=FEW_TEXTS_KEPT if setting.commands else MOST_TEXTS_KEPT,
         seed=options.seed,
     )
     recorder = Recorder(writer, setting.version)

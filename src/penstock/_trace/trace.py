@@ -59,6 +59,9 @@ FORMAT: Final = "penstock-trace"
 VERSION: Final = 2
 MOST_TEXTS_KEPT: Final = 20_000
 """How many texts of messages a writer keeps before it begins anew."""
+FEW_TEXTS_KEPT: Final = 500
+"""The same for a run with real processes: they say nothing twice, so a text is wanted when its message is
+delivered, soon after it was sent, and never again."""
 MOST_KEPT: Final = 16_000_000
 """How many characters and bytes these, and what they are texts of, may have, about."""
 ECHO_KEPT: Final = 256
@@ -591,9 +594,11 @@ class TraceWriter:
         scene: Scene | None = None,
         *,
         home: Path | None = None,
+        texts: int = MOST_TEXTS_KEPT,
         **details: object,
     ) -> None:
         self.path = path
+        self._most_texts = texts
         header = _header(
             path if home is None else home, scenario, folder, {"engine": _FUZZ, **details}, scene
         )
@@ -722,7 +727,7 @@ class TraceWriter:
         """Forget all texts before they are too many or too long."""
         self._kept += more
         kept = (self._texts, self._events_known, self._wires)
-        if max(map(len, kept)) >= MOST_TEXTS_KEPT or self._kept > MOST_KEPT:
+        if max(map(len, kept)) >= self._most_texts or self._kept > MOST_KEPT:
             for texts in kept:
                 texts.clear()
             self._kept = more

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from threading import current_thread, main_thread
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -183,8 +184,13 @@ def start(work: Work, terminal: Terminal = Terminal.NONE, *, apart: bool = False
 
     Whatever is waiting to be printed is printed first, or it would be printed twice.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # Whoever started us may have closed them.
+        if stream is not None:
+            stream.flush()
+    if current_thread() is main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        # Nobody would hear how a process ended.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         reports, report = os.pipe2(os.O_CLOEXEC)
         status, tell_status = os.pipe2(os.O_CLOEXEC)

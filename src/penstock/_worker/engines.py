@@ -17,11 +17,12 @@ from penstock._base.terminal import pass_on
 from penstock._check import check as searches
 from penstock._check.check import Report
 from penstock._controllers import confined
+from penstock._engine.building import without_code
 from penstock._engine.next_steps import Ran, next_steps
 from penstock._explore.search import Outcome, Progress, peak_rss_mb
 from penstock._scenario.options import Limits
 from penstock._scenario.scenario import Scenario
-from penstock._verdict.verdict import Bound, Result, Verdict, judge
+from penstock._verdict.verdict import VIOLATED, Bound, Result, Verdict, judge
 from penstock._worker.supervision import Allowance, Job, Lost, Supervised, Tell, supervise
 from penstock.errors import PenstockError
 
@@ -85,6 +86,9 @@ def _search(engine: str, job: Job[Report], scenario: Scenario, progress: Progres
         return _lost_report(engine, so_far, lost.bound)
     report: Report = done.value
     report.scenario = scenario
+    if report.findings:
+        # Whatever the program has made of our words: where something was found, this is the verdict.
+        report.verdict = VIOLATED
     if done.accidents and report.verdict.result is not Result.VIOLATED:
         report.verdict = _bounded_by(report, [*report.verdict.reasons, *done.accidents])
         report.outcome.result, report.outcome.stopped_by = "bounded", report.verdict.reasons[0]
@@ -97,7 +101,7 @@ def _lost_report(engine: str, report: Report, bound: Bound) -> Report:
     outcome.result = "violation" if report.findings else "bounded"
     report.verdict = _bounded_by(report, [bound])
     if not report.findings:
-        ran = Ran(engine, report.scenario, states=outcome.states, depth=outcome.depth)
+        ran = Ran(engine, without_code(report.scenario), states=outcome.states, depth=outcome.depth)
         report.next_steps = next_steps(ran, report.verdict.reasons)
     return report
 
@@ -139,6 +143,8 @@ def prove(scenario: Scenario, *, output: Path | None = None, progress: Progress 
         return so_far
     proof: Proof = done.value
     proof.scenario = scenario
+    if proof.findings:
+        proof.result = str(Result.VIOLATED)
     if done.accidents and not proof.findings:
         proof.result, proof.bounds = "bounded", [*proof.bounds, *done.accidents]
     return proof

@@ -9,7 +9,7 @@ subclass of `Narrowing` or `Ordering`; installed packages register theirs by the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -129,6 +129,16 @@ def plan_of(given: Sequence[object], folder: Path) -> Plan:
             f"The strategies {' and '.join(orders)} each have an order of their own: use one of them."
         )
     return Plan(made)
+
+
+def without_code(given: Iterable[object]) -> tuple[object, ...]:
+    """Return those of some strategies that can be looked at without running code of a user's file."""
+    return tuple(each for each in given if not _names_code(each))
+
+
+def _names_code(given: object) -> bool:
+    values = given.values() if isinstance(given, Mapping) else [given]
+    return any(isinstance(value, str) and _IN_FILE in value for value in values)
 
 
 def _strategy(given: object, folder: Path) -> Strategy:
