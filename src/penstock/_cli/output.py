@@ -9,10 +9,6 @@ from shutil import get_terminal_size
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from rich.console import Console
-from rich.markup import escape
-from rich.status import Status
-
 from penstock._base.files import UnwritableError
 from penstock._base.terminal import complain, say, say_lines
 from penstock._base.text import json_text, on_one_line
@@ -20,14 +16,16 @@ from penstock._check.check import Report
 from penstock._engine.conclusion import Finding
 from penstock._engine.next_steps import advice
 from penstock._explore.search import Outcome
-from penstock._report.picture import Happening, broken_note, picture, trace_picture
 from penstock._report.run_story import Choice, tell_run
 from penstock._story.story import ending, last_line, tell
 from penstock._trace.trace import CUT_SHORT, Trace
 from penstock._verdict.verdict import Result, Verdict, sentence
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
     from penstock._replay.replaying import Replay
+    from penstock._report.picture import Happening
 
 _AROUND_PICTURES: Final = 6
 """How many lines of a screen are left to what stands above and below a picture."""
@@ -55,8 +53,12 @@ class Live:
     """A line of progress on the terminal, while a search runs, or something else that takes its time."""
 
     def __init__(self, *, quiet: bool, doing: str = "starting …") -> None:
-        self._console = Console(stderr=True)
-        self._status: Status | None = None if quiet else self._console.status(doing)
+        self._status: Status | None = None
+        # Elsewhere than on a terminal rich would draw nothing, and take its time to be imported.
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status(doing)
 
     def __enter__(self) -> Self:
         if self._status is not None:
@@ -76,6 +78,8 @@ class Live:
     def update(self, text: str) -> None:
         """Show another line; nothing in it is taken for markup."""
         if self._status is not None:
+            from rich.markup import escape
+
             self._status.update(escape(on_one_line(text)))
 
 
@@ -151,6 +155,8 @@ def _finding_lines(number: int, finding: Finding, screen: terminal_size | None) 
 
 def _picture_lines(finding: Finding, screen: terminal_size) -> list[str]:
     """Return the picture of a violation if it fits on a screen with a few lines around it, else nothing."""
+    from penstock._report.picture import broken_note, picture
+
     happenings: list[tuple[int, Happening]] = [*enumerate(finding.records, 1)]
     happenings.append((0, broken_note(finding.property)))
     lines = picture(happenings, width=screen.columns, plain=not _can_draw())
@@ -223,6 +229,8 @@ def print_trace(
     if trace.cut_short:
         say(CUT_SHORT)
     if drawn:
+        from penstock._report.picture import trace_picture
+
         say()
         say_lines(trace_picture(trace, choice, width=get_terminal_size().columns, plain=not _can_draw()))
 
