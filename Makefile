@@ -3,10 +3,17 @@
 BIN := .venv/bin
 BENCHMARKS := codec codec_fuzz ovs_diff world nice_table1 nice_table4 nice_table5 spin symbolic fuzz_speed forwarding fattree mocs sts_cases sts_retries parallel_minimize report_page flow_mods hostile kills mutated_sessions long_fuzz containment soundness
 
+define LINT
+$(BIN)/ruff check .
+$(BIN)/ruff format --check .
+$(BIN)/mypy
+$(BIN)/lint-imports
+endef
+
 # `make setup PYTHON=python3.12` chooses the Python that .venv is made with; later calls keep to it.
 export PYTHON
 
-.PHONY: help setup demo test bench docs pictures clean
+.PHONY: help setup demo quick test bench docs pictures clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile
@@ -18,11 +25,12 @@ demo:  ## install Penstock alone, and find three bugs in a learning switch
 	@tools/setup.sh demo
 	$(BIN)/penstock demo
 
-test: setup  ## lint, types, floors and tests
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+quick:  ## lint, types, floors and the quick tests, in a minute
+	$(LINT)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not measuring"
+
+test: setup  ## lint, types, floors and all tests
+	$(LINT)
 	$(BIN)/python -m pytest -n auto
 
 bench: setup  ## run every benchmark, one after another

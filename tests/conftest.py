@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.quick import marks_of
 from tests.required_tools import do_without, find_tool
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -27,6 +28,13 @@ def own_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["XDG_STATE_HOME"]
     else:
         os.environ["XDG_STATE_HOME"] = before
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by where they are, so that `-m "not slow and not measuring"` is quick."""
+    for item in items:
+        for mark in marks_of(item.path):
+            item.add_marker(mark)
 
 
 _AT_END = "told at the end"

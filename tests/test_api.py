@@ -98,7 +98,7 @@ def test_a_result_in_which_nothing_was_judged_does_not_hold(tmp_path: Path) -> N
     result = check(hub(), properties=["NoForgottenPackets"], output=tmp_path)
     assert not result.ok and not result.violations and result.result == "bounded"
     (reason,) = result.left_out
-    assert reason.startswith("NoForgottenPackets never exercised; it needs switches with buffers")
+    assert reason.startswith("NoForgottenPackets was never exercised: it needs switches with buffers")
     with pytest.raises(Broken, match="nothing was judged"):
         result.assert_holds()
 

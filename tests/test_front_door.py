@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.quick import HERE, MEASURING, SLOW, marks_of
 
 import penstock
 
@@ -138,6 +139,16 @@ def test_files_that_the_page_on_architecture_names_are_there() -> None:
     }
     for name in re.findall(r"`([\w/]+\.py)`", page):
         assert any(each.endswith(f"/{name}") or each == name for each in here), name
+
+
+def test_what_the_quick_loop_leaves_out_is_there_and_marked(request: pytest.FixtureRequest) -> None:
+    assert [name for name in (*SLOW, MEASURING) if not (HERE / name).exists()] == []
+    assert marks_of(HERE / "bench" / "test_peers.py") == ["measuring"]
+    assert marks_of(HERE / "docs" / "test_pages.py") == marks_of(HERE / "cli" / "test_inert.py") == ["slow"]
+    assert marks_of(Path(__file__)) == []
+    for item in request.session.items:
+        marks = {mark.name for mark in item.iter_markers()} & {"slow", "measuring"}
+        assert sorted(marks) == marks_of(item.path), item.nodeid
 
 
 OLD = """

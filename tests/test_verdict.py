@@ -37,7 +37,7 @@ def test_each_reason_bounds_and_is_told_once() -> None:
 
 
 def test_properties_without_anything_to_judge_are_reasons() -> None:
-    assert unjudged({"P": 1, "Q": 0}, {"Q": "a packet"}) == ["Q never exercised; it needs a packet"]
+    assert unjudged({"P": 1, "Q": 0}, {"Q": "a packet"}) == ["Q was never exercised: it needs a packet"]
     assert unjudged({}, {}) == ["no property was given, so nothing was judged"]
     assert not judge(Result.EXHAUSTED, violated=False, reasons=(), exercised={"P": 0}).judged
 

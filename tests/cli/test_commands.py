@@ -351,7 +351,7 @@ def test_ctrl_c_stops_the_search_and_says_what_was_covered(folder: Path) -> None
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"", "is not a trace, or was cut within its first line"),
+        (b"", "is not a trace, or was cut in its first line"),
         (b"hello\n", "is not a trace, or was cut"),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"[" * 100_000, "is not a trace, or was cut"),

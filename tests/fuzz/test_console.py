@@ -110,7 +110,7 @@ class TestDoing:
             ("", "'' is neither a command nor an input"),
             ("flows", "'flows': ''; see help"),
             ("flows s1 s2", "'flows': 's1 s2'"),
-            ("help me", "'help' invalid arguments"),
+            ("help me", "invalid arguments of 'help'"),
             ("flows h1", "h1 is not a switch: choose s1, s2"),
             ("flows s9", "s9"),
             ("look nobody", "nobody"),

@@ -67,7 +67,7 @@ def test_the_minimisation_of_a_search_lies_in_a_folder_of_the_traces_name(tmp_pa
         ("summary.json", "[1]", "summary.json is damaged"),
         ("summary.json", "[" * 100_000, "summary.json is damaged"),
         ("progress.jsonl", "{}\n", "does not tell of a minimisation"),
-        ("minimal/trace.jsonl", "nothing\n", "is not a trace, or was cut within its first line"),
+        ("minimal/trace.jsonl", "nothing\n", "is not a trace, or was cut in its first line"),
         ("minimal/summary.json", "\xff", "summary.json is damaged"),
     ],
 )

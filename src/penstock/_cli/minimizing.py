@@ -115,6 +115,7 @@ class _Shown(Live):
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__(quiet=quiet, doing="reading the trace …")
+        self._is_plain = not quiet and self._status is None
         self._so_far, self._told_at = "", 0.0
         self._phases: set[str] = set()
         self.announce("reading the trace")

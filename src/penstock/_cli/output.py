@@ -16,7 +16,6 @@ from penstock._check.check import Report
 from penstock._engine.conclusion import Finding
 from penstock._engine.next_steps import advice
 from penstock._explore.search import Outcome
-from penstock._report.picture import Happening, broken_note, picture, trace_picture
 from penstock._report.run_story import Choice, tell_run
 from penstock._story.story import ending, last_line, tell
 from penstock._trace.trace import CUT_SHORT, Trace
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from penstock._replay.replaying import Replay
+    from penstock._report.picture import Happening
 
 _AROUND_PICTURES: Final = 6
 """How many lines of a screen are left to what stands above and below a picture."""
@@ -54,13 +54,11 @@ class Live:
 
     def __init__(self, *, quiet: bool, doing: str = "starting …") -> None:
         self._status: Status | None = None
-        self._is_plain = False
-        """Whether a line that changes cannot be shown, though it is wanted."""
-        if not quiet:
-            from rich.console import Console  # not needed by --json, and slow to import
+        # Elsewhere than on a terminal rich would draw nothing, and take its time to be imported.
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
 
-            console = Console(stderr=True)
-            self._status, self._is_plain = console.status(doing), not console.is_terminal
+            self._status = Console(stderr=True).status(doing)
 
     def __enter__(self) -> Self:
         if self._status is not None:
@@ -157,6 +155,8 @@ def _finding_lines(number: int, finding: Finding, screen: terminal_size | None) 
 
 def _picture_lines(finding: Finding, screen: terminal_size) -> list[str]:
     """Return the picture of a violation if it fits on a screen with a few lines around it, else nothing."""
+    from penstock._report.picture import broken_note, picture
+
     happenings: list[tuple[int, Happening]] = [*enumerate(finding.records, 1)]
     happenings.append((0, broken_note(finding.property)))
     lines = picture(happenings, width=screen.columns, plain=not _can_draw())
@@ -229,6 +229,8 @@ def print_trace(
     if trace.cut_short:
         say(CUT_SHORT)
     if drawn:
+        from penstock._report.picture import trace_picture
+
         say()
         say_lines(trace_picture(trace, choice, width=get_terminal_size().columns, plain=not _can_draw()))
 
