@@ -28,6 +28,7 @@ STOPPED: Final = 3
 BAD_INPUT: Final = 2
 
 _COMMANDS: Final = {
+    "audit": ("auditing:audit_command", "Find what is wrong with the tables of a network that runs."),
     "bugs": ("run_commands:bugs", "Group minimised runs by bug."),
     "campaign": (
         "campaigning:campaign_command",

@@ -54,6 +54,9 @@ from penstock.packet import describe
 MOST_FLOWS: Final = 3000
 """How many sets of packets are followed for one pair of entries before it is left open."""
 
+MOST_MEETINGS: Final = 2_000_000
+"""How many times it is asked which packets meet an entry before it is left open which entries are met."""
+
 _USUAL: Final = usual_header(1, 0x0A000001)
 _UP: Final = PortStatus()
 
@@ -178,6 +181,42 @@ class Audit:
             self._lost_sight = True
         self.open += self._lost_sight
         return None
+
+    # Which rules are met at all.
+
+    def met(self) -> tuple[set[tuple[int, FlowEntry]], bool]:
+        """Return the entries that some packet meets, with their tables, and whether that is known of all.
+
+        Some may be met by packets that could not be followed so far.
+        """
+        found: set[tuple[int, FlowEntry]] = set()
+        self._flows, self._lost_sight = MOST_MEETINGS, False
+        try:
+            for port in sorted(self._state.ports):
+                self._note_met(port, found)
+        except _TooMany:
+            self._lost_sight = True
+        return found, not self._lost_sight
+
+    def _note_met(self, port: int, found: set[tuple[int, FlowEntry]]) -> None:
+        begin = Writes(LOCAL, packed("in_port", port), TTL), ()
+        # Packets go on to later tables only; those that come to one alike are followed together.
+        ahead: dict[int, dict[tuple[Writes, tuple[Action, ...]], PacketSet]] = {
+            0: {begin: self._sent_packets}
+        }
+        while ahead:
+            at = min(ahead)
+            for (writes, action_set), packets in ahead.pop(at).items():
+                for rule, met in self._meeting(at, _Class(packets, writes, action_set)):
+                    if rule is None:
+                        continue
+                    found.add((at, rule.entry))
+                    for part, some in self._parts(rule, port, met):
+                        _, onward = self._sorted_out(part.exits)
+                        if onward is not None:
+                            there = ahead.setdefault(onward.table, {})
+                            key = onward.writes, onward.action_set
+                            there[key] = self._space.join(there.get(key, self._space.nothing), some)
 
     # What comes to a table.
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import product
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from penstock._forwarding.header_space import (
     EVERYTHING,
@@ -42,24 +42,31 @@ from penstock.openflow.actions import (
     Action,
     ApplyActions,
     ClearActions,
+    CopyTtlIn,
+    CopyTtlOut,
     DecMplsTtl,
     DecNwTtl,
     Enqueue,
+    ExperimenterAction,
     GotoTable,
     Group,
     Instruction,
     Output,
     PopMpls,
+    PopPbb,
     PopVlan,
     PushMpls,
+    PushPbb,
     PushVlan,
     SetField,
     SetMplsTtl,
     SetNwTtl,
+    SetQueue,
     SetTransportDst,
     SetTransportSrc,
     SetVlanPcp,
     SetVlanVid,
+    UnknownAction,
     WriteActions,
     WriteMetadata,
 )
@@ -377,8 +384,12 @@ class _Run:
                 if not self._holds(_IS_MPLS):
                     raise _Cut
                 self._count_down()
-            case _:
+            case UnknownAction(text):
+                raise _NotFollowed(f"the action {text} is not followed")
+            case ExperimenterAction() | PushPbb() | PopPbb() | CopyTtlIn() | CopyTtlOut() | SetQueue():
                 pass
+            case _:
+                assert_never(action)
 
     def _set(self, field: str, value: int) -> None:
         self._writes = self._writes.set(field, value)
@@ -428,7 +439,7 @@ class _Run:
             case PortNo.TABLE:
                 raise _NotFollowed("it begins anew in table 0")
             case PortNo.NORMAL:
-                raise _NotFollowed("OFPP_NORMAL sends it to where the switch has learned its receiver to be")
+                raise _NotFollowed("the switch sends them on as it has learnt (NORMAL)")
             case self._in_port:
                 self._idle = self._idle or drops.ingress_port(port)
             case _:

@@ -116,6 +116,12 @@ class TableElements:
         tables = self._tables.values() if port is None else [self.rules(port)]
         return list({id(r.entry): r.entry for table in tables for r in table.overlapping(cube)}.values())
 
+    def is_hit(self, entry: FlowEntry) -> bool:
+        """Tell whether the entries before one leave it packets."""
+        order, cube, nothing = order_of(entry), without_port(entry.match), self._partition.space.nothing
+        rules = (self._tables[where].find(order, cube) for where in self._standing(named_port(entry.match)))
+        return any(rule is not None and rule.hit != nothing for rule in rules)
+
     def put(self, entry: FlowEntry) -> None:
         """Add an entry, in place of the one of its priority and match."""
         key = entry.priority, entry.match

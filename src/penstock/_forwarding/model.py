@@ -50,6 +50,7 @@ from penstock.openflow.actions import (
     SetField,
     SetTransportDst,
     SetTransportSrc,
+    UnknownAction,
 )
 from penstock.openflow.match import Match
 from penstock.openflow.messages import PortNo
@@ -132,6 +133,18 @@ class ForwardingModel:
             return []
         others = (other for other in rules.sharing(match) if other is not entry)
         return [entry, *(other for other in others if other.priority == priority)]
+
+    def sharing(self, switch: str, table: int, match: Match) -> list[FlowEntry]:
+        """Return the entries of a table that share packets with a match."""
+        return self._table(switch, table).sharing(match)
+
+    def hit(self, switch: str, table: int, entry: FlowEntry) -> bool:
+        """Tell whether the entries before one leave it packets, whatever comes to the table."""
+        return self._table(switch, table).is_hit(entry)
+
+    def state(self, switch: str) -> SwitchState:
+        """Return the ports and groups of a switch as they were last told."""
+        return self._steps.sites[self._known(switch)].state
 
     # What changes.
 
@@ -541,8 +554,10 @@ def _is_unclear(action: Action) -> bool:
     match action:
         case Group() | PushMpls() | PopMpls() | PushVlan() | SetTransportSrc() | SetTransportDst():
             return True
+        case UnknownAction():
+            return True
         case Output(port):
-            return port == PortNo.TABLE
+            return port in (PortNo.TABLE, PortNo.NORMAL)
         case SetField(name):
             return name in UNCLEAR
         case _:

@@ -226,6 +226,16 @@ class ExperimenterAction:
         return f"experimenter:0x{self.experimenter:x}"
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownAction:
+    """An action that is known by its text alone, as a flow dump has it; no message carries one."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 Action = (
     Output
     | Group
@@ -249,6 +259,7 @@ Action = (
     | CopyTtlOut
     | CopyTtlIn
     | ExperimenterAction
+    | UnknownAction
 )
 
 

@@ -1,0 +1,1 @@
+"""What is wrong with the tables of a network that already runs, without its controller."""
