@@ -98,8 +98,8 @@ def _begin(engine: str, program: Program, folder: Path, seconds: int) -> _Runnin
 
 def _judged(engine: Callable[[Program, Path], Judged], program: Program, folder: Path) -> Judged:
     warnings.simplefilter("ignore")
-    own = folder / f"{os.getpid()}"
-    own.mkdir()
+    # Numbers of processes come again, since programs are judged in workers of their own.
+    own = Path(tempfile.mkdtemp(dir=folder))
     os.chdir(own)
     try:
         return engine(program, own)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.soundness import (
     alarm_programs,
+    answer_programs,
+    hidden_programs,
     operand_programs,
     packet_programs,
     proactive_programs,
@@ -18,6 +20,8 @@ def corpus() -> list[Program]:
     tables = (
         packet_programs,
         operand_programs,
+        hidden_programs,
+        answer_programs,
         alarm_programs,
         proactive_programs,
         state_places,

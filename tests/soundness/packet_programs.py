@@ -434,6 +434,11 @@ def packet_program(name: str, kind: str, prelude: str, test: str) -> Program:
     return _program(name, kind, prelude, "None", test, "", 1, "bug")
 
 
+def kept_program(name: str, kind: str, prelude: str, initial: str, test: str, store: str) -> Program:
+    """Return a program that crashes when a test holds of what it has kept of a UDP packet; it may."""
+    return _program(name, kind, prelude, initial, test, store, 2, "bug")
+
+
 def _program(
     name: str, kind: str, prelude: str, initial: str, test: str, store: str, count: int, truth: str
 ) -> Program:

@@ -7,7 +7,8 @@ import warnings
 from pathlib import Path
 
 import pytest
-from tests.soundness.judging import written
+from tests.soundness import answer_programs, hidden_programs
+from tests.soundness.judging import by_check, is_right, written
 from tests.soundness.packet_programs import TABLE, programs
 from tests.soundness.programs import Program
 
@@ -73,6 +74,23 @@ def test_check_finds_the_packet_or_says_what_it_did_not_follow(name: str, scenar
         )
     else:
         assert [(found.property, found.confirmed) for found in report.findings] == [("ControllerCrash", True)]
+
+
+HIDDEN = [*hidden_programs.programs()]
+
+
+@pytest.mark.parametrize("program", HIDDEN[::8], ids=[each.name for each in HIDDEN[::8]])
+def test_check_finds_what_is_met_with_a_value_that_stands_nowhere(program: Program, tmp_path: Path) -> None:
+    assert by_check(program, tmp_path).word == "found"
+
+
+ANSWERED = [each for each in answer_programs.programs() if each.check != "bug-out-of-scope"]
+
+
+@pytest.mark.parametrize("program", ANSWERED[::3], ids=[each.name for each in ANSWERED[::3]])
+def test_check_follows_what_switches_answer(program: Program, tmp_path: Path) -> None:
+    judged = by_check(program, tmp_path)
+    assert is_right(judged, program.check, program.reason), judged
 
 
 @pytest.mark.parametrize(

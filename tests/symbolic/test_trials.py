@@ -41,6 +41,8 @@ BUGS = {
     "at once": "if port_of(msg) == 12345: raise RuntimeError('bug')",
     "worked out": "if port_of(msg) == WANTED[0]: raise RuntimeError('bug')",
     "as a text": "if str(int(port_of(msg)))[::-1] == '54321': raise RuntimeError('bug')",
+    "in a variable": "wanted = int('23' + str(456))\nif port_of(msg) == wanted: raise RuntimeError('bug')",
+    "returned": "if port_of(msg) == other(): raise RuntimeError('bug')",
     "from there on": "if port_of(msg) > 60000: raise RuntimeError('bug')",
     "kept": "if self.last == 12345: raise RuntimeError('bug')\nself.last = int(port_of(msg))",
     "counted": "self.hits[int(port_of(msg))] += 1\nif self.hits[12345] > 1: raise RuntimeError('bug')",
@@ -50,6 +52,7 @@ BUGS = {
 
 def _program(body: str, *, native: bool = False) -> Program:
     before = f"{UNSEEN}{NATIVE_PORT if native else OSKEN_PORT}WANTED = [int('12' + '345')]\n"
+    before += "def other(): return int(''.join(map(chr, [50, 51, 52, 53, 54])))\n"
     setup = (
         "self.last = 0\nself.hits = collections.Counter()\nself.lock = threading.Lock()\nself.lock.acquire()"
     )

@@ -109,6 +109,10 @@ def _text_of(frame: FrameType, line: int | None = None) -> str:
     return _place_text(frame.f_code.co_filename, module, line, frame.f_code.co_name)
 
 
+_MOST_VALUES: Final = 5_000
+"""How many values are noted."""
+
+
 class _Recording:
     """What is noted while a program runs."""
 
@@ -116,12 +120,16 @@ class _Recording:
         self.is_on = False
         self.sees_returns = False
         self.returned = ""
+        self.values: list[object] | None = None
+        """What functions of the program return and have in variables then, if that is noted."""
         self.own: dict[CodeType, bool] = {}
         """Which code is the program's, of what has returned so far."""
 
-    def notice(self, frame: FrameType, event: str, _argument: Any) -> None:
+    def notice(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note where a handler returns: a function of the program that the framework called."""
         if event == "return" and self._is_own(frame):
+            if self.values is not None and len(self.values) < _MOST_VALUES:
+                self.values += (argument, *frame.f_locals.values())
             caller = frame.f_back
             if caller is None or not self._is_own(caller):
                 self.returned = _text_of(frame)
@@ -154,6 +162,18 @@ def recorded(*, returns: bool = True) -> Iterator[None]:
         if is_free:
             sys.setprofile(profiler)
         _recording.own.clear()
+
+
+@contextmanager
+def values_noted() -> Iterator[list[object]]:
+    """Note what the program works out inside this block: its functions' results, and their variables then."""
+    found: list[object] = []
+    with recorded():
+        _recording.values = found
+        try:
+            yield found
+        finally:
+            _recording.values = None
 
 
 def is_recording() -> bool:

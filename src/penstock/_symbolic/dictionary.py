@@ -3,7 +3,7 @@
 Fuzzers call this a dictionary.  A program that treats one port or address in a special way has it in its
 source, as a number, in a text or in bytes, or has worked it out and keeps it.  Python's own compiler finds
 those in the source, in nested functions and in expressions of constants too; the others are in what its
-modules and apps hold.
+modules and apps hold, or in what its functions return and have in variables while they handle a message.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _COMMON: Final = 256
 
 _MOST_RARE: Final = 200
 """How many numbers are tried that are not in every program."""
+
+_MOST_WORKED_OUT: Final = 100
+"""How many of those that it only works out with a message."""
 
 _WIDEST: Final = 128
 """How many bits a number may have: those of the widest field."""
@@ -67,8 +70,16 @@ class Dictionary(NamedTuple):
         yield from (value for value in found if value <= most)
 
 
-def dictionary_of(sources: Iterable[str], memory: Iterable[Mapping[str, Any]] = ()) -> Dictionary:
-    """Return the dictionary of a program by its source texts and the variables of its modules and apps."""
+def dictionary_of(
+    sources: Iterable[str],
+    memory: Iterable[Mapping[str, Any]] = (),
+    worked_out: Iterable[object] = (),
+    known: Container[int] = (),
+) -> Dictionary:
+    """Return the dictionary of a program by its source texts and the variables of its modules and apps.
+
+    Besides, by what it has `worked_out` with messages whose own values are `known`.
+    """
     numbers: dict[int, None] = {}
     contents: dict[bytes, None] = {}
     for source in sources:
@@ -80,6 +91,10 @@ def dictionary_of(sources: Iterable[str], memory: Iterable[Mapping[str, Any]] = 
     numbers = {number: None for number in numbers if number.bit_length() <= _WIDEST}
     # In an order that no seed of hashes decides.
     rare = sorted(number for number in numbers if number >= _COMMON)[:_MOST_RARE]
+    more = {found for constant in _held([{"": list(worked_out)}]) for found in _numbers(constant)}
+    rare += sorted(n for n in more if _COMMON <= n < 1 << _WIDEST and n not in numbers and n not in known)[
+        :_MOST_WORKED_OUT
+    ]
     near = [other for number in rare for other in _relatives(number) if other >= 0]
     common = sorted(number for number in numbers if number < _COMMON)
     return Dictionary(tuple(dict.fromkeys((*rare, *near))), tuple(common), tuple(sorted(contents)))

@@ -33,6 +33,7 @@ from penstock._concolic.packets.layouts import stack
 from penstock._concolic.solving.compiled import Evaluator
 from penstock._concolic.space import Inputs, Variable
 from penstock._concolic.terms import const, eq
+from penstock._controllers.origins import values_noted
 from penstock._controllers.probing import Given, Probeable, Reaction
 from penstock._symbolic.dictionary import Dictionary, dictionary_of
 from penstock._symbolic.remembering import Link, Origin, Remembering, Sequel
@@ -49,6 +50,9 @@ MOST_TRIALS: Final = 2_500
 
 _EXPLAINED: Final = (2, 8)
 """How often it is looked into that one input, or any, makes the program do one other thing."""
+
+_MOST_WATCHED: Final = 8
+"""With how many messages it is watched what the program works out."""
 
 _LATE: Final = "Time was up before messages were tried that the program may look for."
 
@@ -91,9 +95,9 @@ class Trials:
         if self.controller.acts_outside:
             # Files would be written, and processes started, once a trial; the result is bounded in any case.
             return []
-        dictionary = dictionary_of(self.controller.sources(), self.controller.namespaces())
         found: list[Sequel] = []
         bases, left = self._bases(), MOST_TRIALS
+        dictionary = self._dictionary([each for each in bases if each.was_sent])
         for place, base in enumerate(bases[:MOST_TRIALS]):
             batch = _Batch(self.controller, self.remembering, base)
             for trial in islice(_trials(base, dictionary), left // (len(bases) - place)):
@@ -111,6 +115,18 @@ class Trials:
                 # A program that ends its process, or computes for ever, costs too much to be tried further.
                 break
         return found
+
+    def _dictionary(self, bases: Sequence[_Base]) -> Dictionary:
+        """Return the program's constants, with those that it works out when it handles what was sent."""
+        known: set[int] = set()
+        with values_noted() as worked_out:
+            for base in bases[:_MOST_WATCHED]:
+                known.update(base.origin.inputs.values())
+                hand_over = self.controller.try_out(base.given.before)
+                message = base.origin.question.message(base.origin.inputs)
+                for _ in range(2):
+                    hand_over(base.given.switch, message)
+        return dictionary_of(self.controller.sources(), self.controller.namespaces(), worked_out, known)
 
     def _bases(self) -> list[_Base]:
         """Return one message of each sender and form, in the first state that it came in."""
