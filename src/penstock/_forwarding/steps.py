@@ -93,6 +93,10 @@ class Steps:
         self._writers: dict[int, dict[str, None]] = {}
         self._divisions: dict[tuple[tuple[Cube, tuple[Cube, ...]], ...], int] = {}
         self._known: dict[PacketClass, dict[str, dict[tuple[int, int], tuple[Passage, ...]]]] = {}
+        self._into: dict[PacketClass, dict[str, dict[PacketClass, None]]] = {}
+        """The classes that packets of a class become on their way through a switch."""
+        self._from: dict[PacketClass, dict[str, dict[PacketClass, None]]] = {}
+        """The same, the other way round."""
         self._parts: dict[tuple[str, Behaviour | None, int, int, tuple[Action, ...]], _Parts] = {}
 
     # What changes.
@@ -105,27 +109,54 @@ class Steps:
         switch = self.owners.get(element)
         return () if switch is None else (switch,)
 
-    def note(self, events: Iterable[Event]) -> None:
-        """Forget what does not hold any more."""
+    def note(self, events: Iterable[Event]) -> list[tuple[PacketClass, str]]:
+        """Forget what does not hold any more.
+
+        Returns the classes that are written into a class on their way through a switch which now does
+        something else with that one, each with the switch.
+        """
+        concerned: dict[tuple[PacketClass, str], None] = {}
         for event in events:
             match event:
                 case Changed(where, element):
-                    known = self._known.get(where)
-                    if known:
-                        for switch in self.nodes_of(element, where):
-                            known.pop(switch, None)
+                    for switch in self.nodes_of(element, where):
+                        self._forget(where, switch)
+                        concerned.update(dict.fromkeys(self._become(where, switch)))
                 case Joined(left, _, whole):
                     if whole:
                         self._known.pop(left, None)
-                case Split():
-                    pass
+                        self._into.pop(left, None)
+                        self._from.pop(left, None)
+                case Split(new, old):
+                    for switch, classes in self._into.get(old, {}).items():
+                        self._into.setdefault(new, {})[switch] = dict(classes)
+                        for one in classes:
+                            self._from.setdefault(one, {}).setdefault(switch, {})[new] = None
+        return [(one, switch) for one, switch in concerned if self.partition.is_there(one)]
 
-    def switch_changed(self, switch: str, classes: Iterable[PacketClass]) -> None:
-        """Forget what a switch does with classes, since its surroundings have changed."""
+    def _forget(self, packets: PacketClass, switch: str) -> None:
+        known = self._known.get(packets)
+        if known is not None:
+            known.pop(switch, None)
+
+    def _become(self, packets: PacketClass, switch: str) -> list[tuple[PacketClass, str]]:
+        """Forget what a switch does with classes that are written into another on their way through it."""
+        found = [(one, switch) for one in self._from.get(packets, {}).get(switch, ())]
+        for one, _ in found:
+            self._forget(one, switch)
+        return found
+
+    def switch_changed(self, switch: str, classes: Iterable[PacketClass]) -> list[PacketClass]:
+        """Forget what a switch does with classes, since its surroundings have changed.
+
+        Returns these classes and those that are written into them on their way through the switch.
+        """
+        concerned: dict[PacketClass, None] = {}
         for packets in classes:
-            known = self._known.get(packets)
-            if known is not None:
-                known.pop(switch, None)
+            self._forget(packets, switch)
+            concerned[packets] = None
+            concerned.update((one, None) for one, _ in self._become(packets, switch))
+        return [one for one in concerned if self.partition.is_there(one)]
 
     def site_changed(self, switch: str) -> None:
         """Forget what comes of behaviours at a switch, whose ports or groups have changed."""
@@ -172,6 +203,9 @@ class Steps:
         left = [_At(0, packets, Writes(0, 0, ttl), (), (), False, False)]
         while left:
             at = left.pop()
+            if at.packets is not packets:
+                self._into.setdefault(packets, {}).setdefault(switch, {})[at.packets] = None
+                self._from.setdefault(at.packets, {}).setdefault(switch, {})[packets] = None
             visits = (*at.visits, Visit(at.table, at.writes.written, at.writes.values))
             table = self.tables.get((switch, at.table))
             met = None if table is None else at.packets.behaviours.get(table.element(port))
