@@ -7,13 +7,13 @@ With `--data` it is the routing tables of backbones that are measured, as `bench
 rule comes and goes, and loops are told when they come and when they go.  Where the folder has none, tables
 of the same shape are generated.
 
-Otherwise the network is a ring of eight switches with two chords and a host at each switch.  Its tables are
+Otherwise the network is a ring of eight switches with two chords and a host at each switch. Its tables are
 made as a routing system would fill them: IPv4 prefixes, as many of each length as a routing table of the
-internet has in proportion (most are /24, some /16 to /23, few shorter), one in three drawn inside another so that
-they overlap; each belongs to a host, and every switch has a rule for it that points along a shortest path,
-longer prefixes first.  The prefix of each host's own address is among them.  One rule in ten is an access
-rule at a random switch, above all prefixes: it drops packets by source prefix, destination prefix, protocol
-and port.  What nothing matches goes to the controller.
+internet has in proportion (most are /24, some /16 to /23, few shorter), one in three drawn inside another
+so that they overlap; each belongs to a host, and every switch has a rule for it that points along a
+shortest path, longer prefixes first. The prefix of each host's own address is among them. One rule in ten
+is an access rule at a random switch, above all prefixes: it drops packets by source prefix, destination
+prefix, protocol and port. What nothing matches goes to the controller.
 
 An update is one rule taken away or put back, drawn at random.  It is measured to the end: the model brought
 in step, and then the loops, the black holes and the reachability of all pairs asked for.  A full

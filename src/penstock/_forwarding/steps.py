@@ -22,10 +22,15 @@ from penstock._forwarding.kinds import LOCAL_FIELDS, TTL
 from penstock._forwarding.loops import Onward, Place
 from penstock._forwarding.sets import PacketSet, PacketSpace
 from penstock._world.component import Endpoint
-from penstock.openflow.actions import Action
+from penstock.openflow.actions import Action, ApplyActions, Output
+from penstock.openflow.messages import PortNo
 
 LOCAL: Final = field_mask(*LOCAL_FIELDS)
 """The bits of a header that travel with no packet."""
+
+
+_NO_PORT: Final = 0
+"""A port that no switch has."""
 
 
 class Refined(Exception):
@@ -177,11 +182,24 @@ class Steps:
         return list(found)
 
     def leaving(self, node: str, packets: PacketClass, /) -> Iterator[Onward]:
-        """Yield where packets of a class go next from any port of a switch."""
+        """Yield where packets of a class go next from any port of a switch, perhaps more than that."""
+        if self._port_is_all_one(node, packets):
+            yield from self.onward((node, _NO_PORT), packets)
+            return
         site = self.sites[node]
         for port in site.state.ports:
             if not site.refusals[port]:
                 yield from self.onward((node, port), packets)
+
+    def _port_is_all_one(self, switch: str, packets: PacketClass) -> bool:
+        """Tell whether packets leave by the same ports wherever they come in, but for that one."""
+        table = self.tables.get((switch, 0))
+        met = None if table is None or table.names_ports else packets.behaviours.get(table.element(_NO_PORT))
+        return (
+            isinstance(met, Behaviour)
+            and all(isinstance(one, ApplyActions) for one in met.instructions)
+            and all(isinstance(one, Output) and one.port < PortNo.MAX for one in met.actions)
+        )
 
     def next_place(self, switch: str, port: int) -> Place | None:
         """Return the switch and port that take what leaves by a port, if any do."""
