@@ -89,6 +89,11 @@ class TableElements:
     def __str__(self) -> str:
         return f"{self.place[0]} table {self.place[1]}"
 
+    @property
+    def names_ports(self) -> bool:
+        """Whether some entry ever asked for a port."""
+        return len(self._elements) > 1
+
     def element(self, port: int) -> int:
         """Return the element that packets from a port come to."""
         found = self._elements.get(port)

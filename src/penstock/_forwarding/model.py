@@ -259,22 +259,26 @@ class ForwardingModel:
             met = (packets.behaviours.get(element) for element in elements)
             if any(isinstance(one, Behaviour) and concerns(one.actions) for one in met):
                 concerned.append(packets)
-        self._steps.switch_changed(switch, concerned)
-        for packets in concerned:
-            self._rounds.switch_changed(switch, packets)
-            for answers in self._answers:
-                answers.switch_changed(switch, packets)
-        self._loops.node_changed(switch, concerned)
+        for packets in self._steps.switch_changed(switch, concerned):
+            self._switch_changed(switch, packets)
+
+    def _switch_changed(self, switch: str, packets: PacketClass) -> None:
+        """Have what rests on what a switch does with a class worked out again."""
+        for answers in (*self._answers, self._rounds):
+            answers.switch_changed(switch, packets)
+        self._loops.node_changed(switch, [packets])
 
     def _absorb(self) -> None:
         """Take in what has happened to classes."""
         journal = self._partition.journal
         if not journal:
             return
-        self._steps.note(journal)
+        concerned = self._steps.note(journal)
         self._loops.note(journal)
         for answers in (*self._answers, self._rounds):
             answers.note(journal, self._steps.nodes_of)
+        for packets, switch in concerned:
+            self._switch_changed(switch, packets)
         if self._all_sent is not None:
             self._follow_classes(self._all_sent, journal)
         journal.clear()

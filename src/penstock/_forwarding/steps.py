@@ -22,10 +22,15 @@ from penstock._forwarding.kinds import LOCAL_FIELDS, TTL
 from penstock._forwarding.loops import Onward, Place
 from penstock._forwarding.sets import PacketSet, PacketSpace
 from penstock._world.component import Endpoint
-from penstock.openflow.actions import Action
+from penstock.openflow.actions import Action, ApplyActions, Output
+from penstock.openflow.messages import PortNo
 
 LOCAL: Final = field_mask(*LOCAL_FIELDS)
 """The bits of a header that travel with no packet."""
+
+
+_NO_PORT: Final = 0
+"""A port that no switch has."""
 
 
 class Refined(Exception):
@@ -93,6 +98,10 @@ class Steps:
         self._writers: dict[int, dict[str, None]] = {}
         self._divisions: dict[tuple[tuple[Cube, tuple[Cube, ...]], ...], int] = {}
         self._known: dict[PacketClass, dict[str, dict[tuple[int, int], tuple[Passage, ...]]]] = {}
+        self._into: dict[PacketClass, dict[str, dict[PacketClass, None]]] = {}
+        """The classes that packets of a class become on their way through a switch."""
+        self._from: dict[PacketClass, dict[str, dict[PacketClass, None]]] = {}
+        """The same, the other way round."""
         self._parts: dict[tuple[str, Behaviour | None, int, int, tuple[Action, ...]], _Parts] = {}
 
     # What changes.
@@ -105,27 +114,54 @@ class Steps:
         switch = self.owners.get(element)
         return () if switch is None else (switch,)
 
-    def note(self, events: Iterable[Event]) -> None:
-        """Forget what does not hold any more."""
+    def note(self, events: Iterable[Event]) -> list[tuple[PacketClass, str]]:
+        """Forget what does not hold any more.
+
+        Returns the classes that are written into a class on their way through a switch which now does
+        something else with that one, each with the switch.
+        """
+        concerned: dict[tuple[PacketClass, str], None] = {}
         for event in events:
             match event:
                 case Changed(where, element):
-                    known = self._known.get(where)
-                    if known:
-                        for switch in self.nodes_of(element, where):
-                            known.pop(switch, None)
+                    for switch in self.nodes_of(element, where):
+                        self._forget(where, switch)
+                        concerned.update(dict.fromkeys(self._become(where, switch)))
                 case Joined(left, _, whole):
                     if whole:
                         self._known.pop(left, None)
-                case Split():
-                    pass
+                        self._into.pop(left, None)
+                        self._from.pop(left, None)
+                case Split(new, old):
+                    for switch, classes in self._into.get(old, {}).items():
+                        self._into.setdefault(new, {})[switch] = dict(classes)
+                        for one in classes:
+                            self._from.setdefault(one, {}).setdefault(switch, {})[new] = None
+        return [(one, switch) for one, switch in concerned if self.partition.is_there(one)]
 
-    def switch_changed(self, switch: str, classes: Iterable[PacketClass]) -> None:
-        """Forget what a switch does with classes, since its surroundings have changed."""
+    def _forget(self, packets: PacketClass, switch: str) -> None:
+        known = self._known.get(packets)
+        if known is not None:
+            known.pop(switch, None)
+
+    def _become(self, packets: PacketClass, switch: str) -> list[tuple[PacketClass, str]]:
+        """Forget what a switch does with classes that are written into another on their way through it."""
+        found = [(one, switch) for one in self._from.get(packets, {}).get(switch, ())]
+        for one, _ in found:
+            self._forget(one, switch)
+        return found
+
+    def switch_changed(self, switch: str, classes: Iterable[PacketClass]) -> list[PacketClass]:
+        """Forget what a switch does with classes, since its surroundings have changed.
+
+        Returns these classes and those that are written into them on their way through the switch.
+        """
+        concerned: dict[PacketClass, None] = {}
         for packets in classes:
-            known = self._known.get(packets)
-            if known is not None:
-                known.pop(switch, None)
+            self._forget(packets, switch)
+            concerned[packets] = None
+            concerned.update((one, None) for one, _ in self._become(packets, switch))
+        return [one for one in concerned if self.partition.is_there(one)]
 
     def site_changed(self, switch: str) -> None:
         """Forget what comes of behaviours at a switch, whose ports or groups have changed."""
@@ -146,11 +182,24 @@ class Steps:
         return list(found)
 
     def leaving(self, node: str, packets: PacketClass, /) -> Iterator[Onward]:
-        """Yield where packets of a class go next from any port of a switch."""
+        """Yield where packets of a class go next from any port of a switch, perhaps more than that."""
+        if self._port_is_all_one(node, packets):
+            yield from self.onward((node, _NO_PORT), packets)
+            return
         site = self.sites[node]
         for port in site.state.ports:
             if not site.refusals[port]:
                 yield from self.onward((node, port), packets)
+
+    def _port_is_all_one(self, switch: str, packets: PacketClass) -> bool:
+        """Tell whether packets leave by the same ports wherever they come in, but for that one."""
+        table = self.tables.get((switch, 0))
+        met = None if table is None or table.names_ports else packets.behaviours.get(table.element(_NO_PORT))
+        return (
+            isinstance(met, Behaviour)
+            and all(isinstance(one, ApplyActions) for one in met.instructions)
+            and all(isinstance(one, Output) and one.port < PortNo.MAX for one in met.actions)
+        )
 
     def next_place(self, switch: str, port: int) -> Place | None:
         """Return the switch and port that take what leaves by a port, if any do."""
@@ -172,6 +221,9 @@ class Steps:
         left = [_At(0, packets, Writes(0, 0, ttl), (), (), False, False)]
         while left:
             at = left.pop()
+            if at.packets is not packets:
+                self._into.setdefault(packets, {}).setdefault(switch, {})[at.packets] = None
+                self._from.setdefault(at.packets, {}).setdefault(switch, {})[packets] = None
             visits = (*at.visits, Visit(at.table, at.writes.written, at.writes.values))
             table = self.tables.get((switch, at.table))
             met = None if table is None else at.packets.behaviours.get(table.element(port))
