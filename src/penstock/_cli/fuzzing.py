@@ -56,7 +56,7 @@ def run_fuzz(
 ) -> Report:
     """Fuzz a scenario, with a screen or a console, and print what came of it.
 
-    The run ends with the first violation that lasts, unless it is to go to its end.  `over` is called when
+    The run ends with the first persistent violation, unless it is to go to its end.  `over` is called when
     only telling is left.
     """
     conduct = (
