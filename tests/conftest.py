@@ -1,4 +1,4 @@
-"""Every test is repeatable, and a test it needs a real program says so.
+"""Every test is repeatable, and a test that needs a real program says so.
 
 Hypothesis draws the same examples in each run, on any machine.  A program that is missing is a
 visible skip for people and a failure in CI, where a skipped test would pass for a proof.

@@ -137,7 +137,7 @@ def test_a_refutation_is_told_and_can_be_replayed(tmp_path: Path) -> None:
 def test_a_run_is_fuzzed_up_to_its_first_lasting_violation(tmp_path: Path) -> None:
     result = fuzz(EXAMPLES / "fuzz" / "premature.toml", output=tmp_path, events=500)
     assert not result.ok and result.result == "violation" and not result.conclusive
-    assert result.details.outcome.stopped_by == "the first violation that lasts"
+    assert result.details.outcome.stopped_by == "the first persistent violation"
     (found,) = result.violations
     assert found.property == "ControllerCrash" and "Input: " in found.story
     assert "--whole" not in found.story and found.trace is not None

@@ -1,4 +1,4 @@
-"""A test it needs a missing program is skipped for people and fails in CI, with the package to install."""
+"""A test that needs a missing program is skipped for people and fails in CI, with the package to install."""
 
 from collections.abc import Callable
 from pathlib import Path

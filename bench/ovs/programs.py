@@ -1,6 +1,6 @@
 """Programs: what is done to a switch, step by step, the same for the model and for Open vSwitch.
 
-Time stands still during a step and moves only in `Wait`.  Each wait is an integer of seconds
+Time stands still during a step and moves only in `Wait`.  Each wait is a whole number of seconds
 plus `WAIT_SKEW_MS`, so that no two moments of a program are whole seconds apart, and no step
 happens at the very millisecond at which a timeout (whole seconds, too) falls due.
 """

@@ -122,7 +122,7 @@ def fuzz(
     to_end: bool = False,
     **given: Unpack[FuzzFields],
 ) -> Result[Run]:
-    """Run a controller on a network in which things go wrong, up to the first violation that lasts.
+    """Run a controller on a network in which things go wrong, up to the first persistent violation.
 
     With `to_end` the run goes on after that.  No run is conclusive.
     """

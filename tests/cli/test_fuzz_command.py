@@ -84,7 +84,7 @@ def test_a_run_that_finds_nothing_says_so_and_leaves_a_whole_folder(folder: Path
 
 def test_a_run_ends_with_the_first_violation_that_lasts(folder: Path) -> None:
     printed = penstock(folder, "forgetful.toml", "--events", "200", status=1)
-    assert "is violated after" in printed and "stopped by the first violation that lasts." in printed
+    assert "is violated after" in printed and "stopped by the first persistent violation." in printed
     summary = json.loads((folder / "penstock-runs" / "forgetful-1" / "summary.json").read_text())
     assert summary["result"] == "violation" and summary["inputs"] < 200
     assert summary["violations"][0]["steps"] == summary["inputs"]

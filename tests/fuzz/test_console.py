@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from tests.fuzz.fuzz_lab import fuzzing, opened, perform, scenario, written
 
-from penstock._cli.console import HELP, Console
-from penstock._cli.fuzzing import converse
+from penstock._cli.fuzzing import HELP, Console, converse
 from penstock._fuzz.fuzzing import Fuzzing
 from penstock._fuzz.invariants import invariants_of
 from penstock.errors import PenstockError

@@ -61,7 +61,7 @@ def test_the_minimal_sequence_is_written_to_be_read_and_replayed(minimal: Path) 
     again = str(minimal / "again")
     status, printed = penstock("fuzz", str(minimal / "scenario.toml"), "-o", again, "--json")
     found = json.loads(printed)
-    assert (status, found["stopped_by"]) == (1, "the first violation that lasts")
+    assert (status, found["stopped_by"]) == (1, "the first persistent violation")
     summary = json.loads((minimal / "summary.json").read_text())
     assert summary["size"] == 2 and summary["property"] == "NoBlackHoles"
     status, printed = penstock("replay", str(minimal))

@@ -14,7 +14,7 @@ SERVICE = 0x0A000002
 
 
 class PortKnocking(Controller):
-    """Lets TCP to port 80 through, sends nothing else, and learns nothing."""
+    """Lets TCP to port 80 through, answers nothing else, and learns nothing."""
 
     def packet_in(self, switch: str, message: PacketIn) -> None:
         packet = parse(message.data)

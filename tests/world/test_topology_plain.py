@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock._world.topology import Topology, TopologyBuilder, topology
-from penstock._world.topology.plain import topology_as_json, topology_from_json
+from penstock._world.topology.builder import topology_as_json, topology_from_json
 from penstock.errors import PenstockError
 
 

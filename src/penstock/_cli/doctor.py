@@ -1,4 +1,4 @@
-"""`penstock doctor`: what is there, what is missing, what that would give, and how to get it.
+"""`penstock doctor`: what is there, what is missing, and how to get it; `penstock fetch-ryu`.
 
 Nothing is imported here that needs another package than click: what is broken must not keep the command from
 saying so.
@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from penstock._base.ryu_names import checkout
-from penstock._base.terminal import say_lines
+from penstock._base.terminal import say, say_lines
 from penstock._base.text import json_text
 from penstock._base.version import VERSION
 from penstock._cli.options import json_option
@@ -104,3 +104,12 @@ def _as_json(probes: Sequence[Probe]) -> str:
             ],
         }
     )
+
+
+@click.command(name="fetch-ryu")
+def fetch_ryu() -> int:
+    """Fetch Ryu's sources with pip, to run its own apps (ryu.app.*) on os-ken."""
+    from penstock._controllers.osken import ryu_sources
+
+    say(f"The sources of Ryu are in {ryu_sources.fetch()}")
+    return 0

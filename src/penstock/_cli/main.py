@@ -39,7 +39,7 @@ _COMMANDS: Final = {
     "diff": ("trace_commands:diff", "Compare two traces."),
     "doctor": ("doctor:doctor", "List what Penstock finds on this machine, and what is missing."),
     "export": ("exporting:export_command", "Write a run in the format of another tool."),
-    "fetch-ryu": ("fetching:fetch_ryu", "Fetch Ryu's sources with pip, to run its own apps."),
+    "fetch-ryu": ("doctor:fetch_ryu", "Fetch Ryu's sources with pip, to run its own apps."),
     "fuzz": ("run_commands:fuzz_command", "Run a controller while links, switches and controllers fail."),
     "minimize": (
         "run_commands:minimize",

@@ -29,8 +29,7 @@ from penstock._base.text import hint
 from penstock._controllers.native import NativeController
 from penstock._fuzz.inputs import EVERYBODY, SendPacket
 from penstock._world.component import Port, Step
-from penstock._world.hosts.host import Host, HostState, Turn
-from penstock._world.hosts.neighbours import ASK, next_hop
+from penstock._world.hosts.host import ASK, Host, HostState, Turn, next_hop
 from penstock._world.hosts.traffic import ECHO_PORT
 from penstock.addresses import BROADCAST_MAC, ipv4, is_ipv4
 from penstock.errors import PenstockError

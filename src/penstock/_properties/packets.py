@@ -151,10 +151,6 @@ class Hosts:
         self._by_name = {host.name: host for host in hosts}
         self.names = tuple(host.name for host in hosts)
 
-    def by_ip(self, ip: int) -> str | None:
-        """Return the host that has an IP address."""
-        return self._ips.get(ip)
-
     def receiver(self, data: bytes) -> str | None:
         """Return the host that a frame is for: by its MAC address, or the one an ARP question is about.
 

@@ -68,7 +68,7 @@ FUZZ: Final = "fuzz"
 
 _RUNS: Final = "exact, in every run of the search"
 _TABLES: Final = (
-    "of the tables after each input, for every packet that a host can send, and lasting violations; "
+    "of the tables after each input, for every packet that a host can send; persistent violations; "
     "where the scenario names it, of the packets that are sent too"
 )
 _SEEN: Final = "of what happens in the run"
@@ -101,7 +101,7 @@ _ENGINES: Final[Mapping[str, Mapping[str, str]]] = {
     "ControllerHang": {CHECK: _RUNS, VERIFY: "exact", FUZZ: _SEEN},
     "AllPairsReachability": {FUZZ: f"{_TABLES}; pairs of hosts that links connect"},
     "Isolation": {FUZZ: _TABLES},
-    "TablesAsOrdered": {FUZZ: "of the tables after each input; lasting violations"},
+    "TablesAsOrdered": {FUZZ: "of the tables after each input; persistent violations"},
     "ControllerLiveness": {FUZZ: _SEEN},
     "ControllerErrors": {FUZZ: "of what controllers log while the run goes on"},
 }

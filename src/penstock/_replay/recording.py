@@ -244,7 +244,7 @@ def script_of(
 ) -> Recording:
     """Return a trace as a script of its scenario, to be run.
 
-    It is about the first violation that lasts, or that of an invariant, or the one on a line of the trace.
+    It is about the first persistent violation, or that of an invariant, or the one on a line of the trace.
     Where a trace was recorded for one invariant, as a minimal one is, that comes before others.
     """
     match trace:

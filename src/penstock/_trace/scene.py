@@ -19,7 +19,7 @@ from penstock._world.hosts import SymbolicHost
 from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch
 from penstock._world.topology import Topology
-from penstock._world.topology.plain import topology_as_json, topology_from_json
+from penstock._world.topology.builder import topology_as_json, topology_from_json
 from penstock._world.transition import InFlight, Record
 from penstock.errors import PenstockError
 from penstock.openflow.error_codes import OpenFlowError

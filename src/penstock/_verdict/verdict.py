@@ -158,7 +158,7 @@ def depth(steps: int) -> Bound:
 
 
 FIRST_VIOLATION = Bound("the first violation", Why.FIRST_VIOLATION)
-FIRST_THAT_LASTS = Bound("the first violation that lasts", Why.FIRST_VIOLATION)
+FIRST_THAT_LASTS = Bound("the first persistent violation", Why.FIRST_VIOLATION)
 
 
 class Reservation(NamedTuple):

@@ -5,13 +5,11 @@ to="h2")` names one for a network to make; any class of the same kind can be giv
 name.
 """
 
-from penstock._world.hosts.host import Address, Directory, Host, HostState, Turn
+from penstock._world.hosts.host import ASK, Address, Directory, Host, HostState, Turn
 from penstock._world.hosts.kinds import KINDS, HostMaker, host
-from penstock._world.hosts.neighbours import ASK
-from penstock._world.hosts.ping import Ping
 from penstock._world.hosts.symbolic_host import SymbolicHost
 from penstock._world.hosts.tcp import ClientConnection, TcpClient, TcpServer
-from penstock._world.hosts.traffic import Client, Sender, Server
+from penstock._world.hosts.traffic import Client, Ping, Sender, Server
 
 __all__ = [
     "ASK",

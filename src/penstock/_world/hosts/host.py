@@ -16,8 +16,12 @@ choosing, and return a `Turn`: the new memory and the packets to send.
             return Turn("done", (arp_request(eth_src=self.mac, ip_src=self.ip, ip_dst=self.ip),))
 
 The host keeps no state in itself, names each frame it sends (`h1#1`), and emits the events `sent`,
-`received` and `ignored`, each with the host's name and the frame.  A packet to the address `ASK`
-waits until ARP has told its receiver's; all hosts are on one link, so there are no gateways.
+`received` and `ignored`, each with the host's name and the frame.
+
+A packet to the address `ASK` waits until ARP has told its receiver's (`Neighbours`); all hosts are on one
+link, so there are no gateways.  A host that has nothing to ask (its ARP table is given, or its packets are
+answers) never gets there.  A question that stays unanswered is asked again only as an action of the host, as
+often as its `arp_retries` allow; real hosts would do so after a second.
 """
 
 from __future__ import annotations
@@ -26,12 +30,12 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from penstock._base.frozen import FrozenMap
 from penstock._base.text import hint
 from penstock._base.typed import Count, check_fields
 from penstock._world.component import Event, Port, Send, Step
 from penstock._world.fabric import Mobility
 from penstock._world.frame import Frame
-from penstock._world.hosts.neighbours import ASK, Neighbours, next_hop
 from penstock._world.signals import FABRIC, Carrier, Power
 from penstock.addresses import BROADCAST_MAC, ipv4, ipv4_text, is_ipv4, mac_text
 from penstock.errors import PenstockError
@@ -47,6 +51,51 @@ from penstock.packet import (
     parse,
     ping_reply,
 )
+
+ASK: Final = 0
+"""The destination MAC address of a packet whose receiver's address must first be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What a host knows of the others: their MAC addresses by IP; and its packets that wait."""
+
+    known: FrozenMap[int, int] = field(default_factory=FrozenMap)
+    waiting: tuple[Ethernet, ...] = ()
+    retries: int = 0
+
+    def unanswered(self) -> tuple[int, ...]:
+        """Return the IP addresses that packets wait for, in the order they were asked."""
+        return tuple(dict.fromkeys(next_hop(packet) for packet in self.waiting))
+
+    def learn(self, arp: ARP, asked_me: bool) -> tuple[Neighbours, tuple[Ethernet, ...]]:
+        """Take in what an ARP packet says of its sender; return also the packets that can now go.
+
+        As in RFC 826, a stranger is remembered only by the one whom it asked, or who waits for it.
+        """
+        ready = tuple(packet for packet in self.waiting if next_hop(packet) == arp.spa)
+        if not (asked_me or ready or arp.spa in self.known):
+            return self, ()
+        kept = tuple(packet for packet in self.waiting if packet not in ready)
+        known = replace(self, known=self.known.set(arp.spa, arp.sha), waiting=kept)
+        return known, tuple(replace(packet, dst=arp.sha) for packet in ready)
+
+    def resolve(self, packet: Ethernet) -> Ethernet | None:
+        """Return a packet with its destination filled in, or None if that is not known."""
+        found = self.known.get(next_hop(packet))
+        return None if found is None else replace(packet, dst=found)
+
+    def wait(self, packet: Ethernet) -> tuple[Neighbours, int | None]:
+        """Keep a packet until its destination is known; return also the address to ask for, if any."""
+        address = next_hop(packet)
+        asked = address in self.unanswered()
+        return replace(self, waiting=(*self.waiting, packet)), None if asked else address
+
+
+def next_hop(packet: Ethernet) -> int:
+    """Return the IP address whose owner is to get a packet."""
+    return packet.payload.dst if isinstance(packet.payload, IPv4) else 0
+
 
 _ASK_AGAIN = "ask again for "
 

@@ -9,10 +9,9 @@ from typing import Any, Final
 from penstock._base.text import hint
 from penstock._base.typed import fit_options
 from penstock._world.hosts.host import GIVEN, Host
-from penstock._world.hosts.ping import Ping
 from penstock._world.hosts.symbolic_host import SymbolicHost
 from penstock._world.hosts.tcp import TcpClient, TcpServer
-from penstock._world.hosts.traffic import Client, Server
+from penstock._world.hosts.traffic import Client, Ping, Server
 from penstock.errors import PenstockError
 
 HostMaker = Callable[..., Host]

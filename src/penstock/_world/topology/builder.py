@@ -4,18 +4,23 @@ What is left out is filled in as `mn --mac` does.  Ports are numbered in the ord
 switch's datapath id is the first number in its name; the n-th host, names sorted by their numbers,
 gets the MAC address n and the IP address 10.0.0.n.  Mistakes in wiring are refused in the call that
 makes them, clashing addresses in `build`, when all of them are known.
+
+`topology_as_json` and `topology_from_json` give and take a topology as plain data, so that whoever reads it
+needs neither the shape nor the file that drew it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 from penstock import addresses
 from penstock._world.component import Endpoint
 from penstock._world.signals import FABRIC
 from penstock._world.topology.value import HostNode, Link, LinkOption, SwitchNode, Topology, natural
+from penstock.addresses import ipv4_text, mac_text
 from penstock.errors import PenstockError
 
 NETWORK = addresses.ipv4("10.0.0.0")
@@ -241,3 +246,66 @@ def _hexadecimal(name: str, given: str) -> int:
             "dpid='1a'."
         )
     return int(digits, 16)
+
+
+MOST_PARTS: Final = 100_000
+"""How large a network may be that a stranger describes."""
+
+
+def topology_as_json(drawing: Topology) -> dict[str, Any]:
+    """Return a topology as plain data."""
+    return {
+        "hosts": [
+            {"name": node.name, "mac": mac_text(node.mac), "ip": f"{ipv4_text(node.ip)}/{node.prefix_length}"}
+            for node in drawing.hosts
+        ],
+        "switches": [asdict(node) for node in drawing.switches],
+        "links": [_link_as_json(link) for link in drawing.links],
+    }
+
+
+def _link_as_json(link: Link) -> dict[str, Any]:
+    found: dict[str, Any] = {"a": list(link.a), "b": list(link.b)}
+    return {**found, "options": dict(link.options)} if link.options else found
+
+
+def topology_from_json(given: object) -> Topology:
+    """Return the topology that plain data describes; a stranger may have written it."""
+    builder = TopologyBuilder()
+    try:
+        assert isinstance(given, Mapping)
+        if sum(len(given[part]) for part in ("hosts", "switches", "links")) > MOST_PARTS:
+            raise PenstockError(f"The network of the trace has more than {MOST_PARTS:,} parts.")
+        for node in given["hosts"]:
+            builder.add_host(_text(node["name"]), mac=_text(node["mac"]), ip=_text(node["ip"]))
+        for node in given["switches"]:
+            ports = map(_whole, node["ports"])
+            builder.add_switch(_text(node["name"]), dpid=_whole(node["dpid"]), ports=ports)
+        for link in given["links"]:
+            (a, a_port), (b, b_port) = link["a"], link["b"]
+            options: Any = {_text(name): _option(value) for name, value in _options(link).items()}
+            builder.add_link(_text(a), _text(b), _whole(a_port), _whole(b_port), **options)
+        return builder.build()
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError):
+        raise PenstockError("The trace is damaged: its network is invalid.") from None
+
+
+def _options(link: Any) -> Mapping[str, Any]:
+    options = link.get("options", {})
+    assert isinstance(options, Mapping)
+    return options
+
+
+def _text(value: object) -> str:
+    assert isinstance(value, str)
+    return value
+
+
+def _whole(value: object) -> int:
+    assert type(value) is int
+    return value
+
+
+def _option(value: object) -> LinkOption:
+    assert value is None or isinstance(value, str | int | float | bool)
+    return value
