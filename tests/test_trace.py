@@ -14,6 +14,7 @@ from tests.disk_lab import file_limit
 from penstock._controllers.static import StaticController
 from penstock._trace.trace import (
     ECHO_KEPT,
+    FEW_TEXTS_KEPT,
     MOST_KEPT,
     Causality,
     FindingLine,
@@ -199,6 +200,18 @@ def test_a_writer_does_not_keep_all_that_ever_was_said(tmp_path: Path) -> None:
         kept = sum(len(value.data) for value, _ in writer._texts.values() if isinstance(value, EchoRequest))
         assert 0 < kept <= MOST_KEPT
     writer.close()
+
+
+def test_a_writer_of_what_is_new_each_time_keeps_few_texts(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path / "some.jsonl", {}, tmp_path, texts=FEW_TEXTS_KEPT)
+    kept = []
+    for number in range(1, 2 * FEW_TEXTS_KEPT):
+        writer.step(number, injected(b"%d" % number), [], 0, None, 0)
+        kept.append(len(writer._texts))
+    writer.close()
+    assert 0 < max(kept) <= FEW_TEXTS_KEPT
+    assert kept[-1] < max(kept), "it began anew"
+    assert len(read_trace(tmp_path / "some.jsonl").lines) == len(kept)
 
 
 def test_what_a_writer_writes_is_what_the_records_say(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from bench.hostile.apps import line_of, write_app
 
 from penstock._api import check, fuzz, verify
+from penstock._controllers import watchdog
 from penstock._verdict.verdict import Result
 from penstock.errors import PenstockError
 
@@ -189,3 +190,22 @@ def test_a_program_that_calls_itself_is_not_disturbed(tmp_path: Path) -> None:
     result = check(app, topology="single,2", output=tmp_path / "traces")
     assert result.verdict.result is Result.BOUNDED
     assert not any("violation" in reason for reason in result.left_out)
+
+
+def test_calls_in_haste_are_given_less_time() -> None:
+    class Late(Exception):
+        pass
+
+    def bark(what: str) -> None:
+        raise Late(what)
+
+    def waits() -> str:
+        try:
+            with watchdog.limit(60.0, bark):
+                while True:
+                    pass
+        except Late as late:
+            return str(late)
+
+    with watchdog.hurrying(0.2):
+        assert waits() == "it computed for more than 0.2 s"

@@ -9,7 +9,6 @@ list of them says of each stands here, so that `penstock --help` waits for none.
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from importlib import import_module
@@ -17,7 +16,7 @@ from typing import Any, Final, TextIO
 
 import click
 
-from penstock._base.files import staying
+from penstock._base.files import open_streams, staying
 from penstock._base.garbage import collect_seldom
 from penstock._base.terminal import complain, say_lines
 from penstock._base.text import hint
@@ -97,7 +96,7 @@ class _Commands(click.Group):
 
 def main() -> None:
     """Run the command line; errors of the user's are one sentence, never a traceback."""
-    _open_streams()
+    open_streams()
     collect_seldom()
     warnings.showwarning = _print_warning
     warnings.simplefilter("once", TraceCutShort)
@@ -118,20 +117,6 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-
-
-def _open_streams() -> None:
-    """Have all three streams lead somewhere, or files that are opened later would be taken for them."""
-    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
-        try:
-            os.fstat(number)
-        except OSError:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            if nowhere != number:
-                os.dup2(nowhere, number)
-                os.close(nowhere)
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - it stays open
 
 
 def _print_warning(

@@ -18,6 +18,7 @@ import signal
 # Programs are given other clocks and files than we need: these are the real ones.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from os import O_RDONLY, close, read
 from os import open as os_open
 from signal import setitimer
@@ -74,6 +75,18 @@ class _Watch:
 
 
 _watch: Final = _Watch()
+_at_most = inf
+
+
+@contextmanager
+def hurrying(seconds: float) -> Iterator[None]:
+    """Have no call in this block take longer than this; what hangs then might have come to an end."""
+    global _at_most
+    before, _at_most = _at_most, seconds
+    try:
+        yield
+    finally:
+        _at_most = before
 
 
 @contextmanager
@@ -84,7 +97,7 @@ def limit(seconds: float, alarm: Alarm) -> Iterator[None]:
         return
     before = _watch.limit, _watch.alarm
     _watch.call += 1
-    _watch.limit, _watch.alarm = seconds, alarm
+    _watch.limit, _watch.alarm = min(seconds, _at_most), alarm
     try:
         yield
     finally:
@@ -130,6 +143,6 @@ def _look(_signal: int, _frame: FrameType | None) -> None:
         did = "waited"
     else:
         return
-    more = watch.limit - _AGAIN
+    more = max(0.0, watch.limit - _AGAIN)
     watch.since = Spent(now.computing - more, now.waiting - more)
     watch.alarm(f"it {did} for more than {watch.limit:g} s")

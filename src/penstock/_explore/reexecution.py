@@ -11,7 +11,7 @@ with what differs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
@@ -73,13 +73,9 @@ def _chosen(remembered: Sequence[Remembered]) -> Sequence[Remembered]:
 
 
 def _in_other_orders(steps: Sequence[Remembered]) -> Iterator[Remembered]:
-    """Yield steps backwards, then forwards."""
-    orders: tuple[Iterable[Remembered], ...] = (
-        reversed(steps),
-        steps,
-    )
-    for order in orders:
-        yield from order
+    """Yield steps backwards, then forwards; a hang, which takes its time and is retaken if told, once."""
+    yield from reversed(steps)
+    yield from (each for each in steps if not any(event.kind == "hung" for event in each.step.events))
 
 
 def _differs(before: Step, after: Step) -> tuple[str, str] | None:

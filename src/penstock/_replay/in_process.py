@@ -299,7 +299,9 @@ def writer_of(
     script: Recording, setting: FuzzContext, path: Path, home: Path | None, *, wide: bool
 ) -> TraceWriter:
     """Return what writes a replay of a fuzzing run as a trace, which says for which violation it is made."""
-    about: dict[str, Any] = {} if script.violation is None else recorded_for(script.violation.invariant, wide=wide)
+    about: dict[str, Any] = (
+        {} if script.violation is None else recorded_for(script.violation.invariant, wide=wide)
+    )
     table, folder = script.scenario.table(), script.scenario.folder
     return TraceWriter(path, table, folder, setting.scene, home=home, seed=setting.options.seed, **about)
 

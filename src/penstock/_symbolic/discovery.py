@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, Final
@@ -34,6 +35,7 @@ from penstock._concolic.run import Loss, Run
 from penstock._concolic.solving.solver import Solver
 from penstock._concolic.space import Inputs
 from penstock._concolic.terms import Term, evaluate, substitute
+from penstock._controllers import watchdog
 from penstock._controllers.probing import Given, Probeable, Reaction
 from penstock._scenario.options import SymbolicOptions
 from penstock._symbolic.classes import PacketClass
@@ -51,6 +53,9 @@ from penstock._world.signals import FABRIC
 from penstock._world.switch import Switch
 from penstock.openflow.messages import NO_BUFFER, OpenFlowMessage, PacketIn
 
+_BRIEF_S: Final = 0.3
+"""How long a handler may take to be followed once one has hung, which took seconds."""
+
 MOST_ROUNDS: Final = 8
 """How often a search is repeated with packets that make a difference later."""
 
@@ -67,6 +72,7 @@ class Discovery:
         self.losses: Counter[Loss] = Counter()
         """What could not be followed, in all that was tried."""
         self.remarks: dict[str, None] = {}
+        self._has_hung = False
         """Where something was not tried to the end, in sentences."""
         self.addresses = _addresses_in(network)
         self._hosts = [made for made in network.components if isinstance(made, Host)]
@@ -234,18 +240,31 @@ class Discovery:
         known = self._explored.get(key)
         if known is None:
             Run.ports = self._ports
-            known = self._explored[key] = explore(
-                lambda inputs: self.controller.probe(state, switch, question, inputs),
-                question.space,
-                paths=self.options.paths,
-                seconds=self.options.seconds,
-                solver=solver,
-            )
+            with watchdog.hurrying(_BRIEF_S) if self._has_hung else nullcontext():
+                known = self._explored[key] = explore(
+                    lambda inputs: self.controller.probe(state, switch, question, inputs),
+                    question.space,
+                    paths=self.options.paths,
+                    seconds=self.options.seconds,
+                    solver=solver,
+                )
+                departed = list(departures(self.controller, state, switch, question, known))
             self.losses += known.losses
-            self.remarks.update(dict.fromkeys(departures(self.controller, state, switch, question, known)))
+            self.remarks.update(dict.fromkeys(departed))
+            self._note_hangs(known)
             told = f"{type(question).__name__.removesuffix('Question')} from {switch}"
             self.remarks.update(dict.fromkeys(f"{told}: {remark}" for remark in known.remarks))
         return known
+
+    def _note_hangs(self, known: Exploration[Reaction]) -> None:
+        """Note that a program hangs; from then on it is not waited for as long, which is told."""
+        reactions = (path.result for path in known.paths if path.result is not None)
+        if any(event.kind == "hung" for reaction in reactions for event in reaction.events):
+            if self._has_hung:
+                self.remarks[
+                    f"Handlers were followed for {_BRIEF_S:g} s only, since one had hung before."
+                ] = None
+            self._has_hung = True
 
     def _frames_for(self, host: Host) -> FrameSpace:
         return self._frames_of(host, spoofs=isinstance(host, SymbolicHost) and host.spoofs)
