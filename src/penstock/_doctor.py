@@ -71,6 +71,10 @@ class Part:
     need: Need = "optional"
 
 
+_USE_OXIDD: Final = (
+    "from oxidd.bdd import BDDManager; m = BDDManager(1000, 1000, 1); "
+    "m.add_vars(1); assert m.var(0) != m.true()"
+)
 _USE_Z3: Final = "import z3; x = z3.Int('x'); s = z3.Solver(); s.add(x > 1); assert s.check() == z3.sat"
 _USE_GREENLET: Final = "from greenlet import greenlet; assert greenlet(lambda: 1).switch() == 1"
 _USE_MSGSPEC: Final = "import msgspec; assert msgspec.convert([1], tuple[int, ...]) == (1,)"
@@ -90,6 +94,7 @@ PARTS: Final = (
     Part("msgspec", Package("msgspec", _USE_MSGSPEC), "the options of scenarios", "required"),
     Part("networkx", Package("networkx", "import networkx"), "topologies", "required"),
     Part("os-ken", Package("os-ken", _USE_OS_KEN), "os-ken and Ryu apps in process", "required"),
+    Part("oxidd", Package("oxidd", _USE_OXIDD), "exact sets of packets: fuzzing runs, audits", "required"),
     Part("rich", Package("rich", "import rich.console"), "progress on the terminal", "required"),
     Part("textual", Package("textual", "import textual.app"), "penstock step", "required"),
     Part("Z3", Package("z3-solver", _USE_Z3), "which packets a handler tells apart", "required"),
