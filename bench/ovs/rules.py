@@ -127,7 +127,7 @@ def _known(match: Match) -> tuple[int | None, int | None, bool]:
     return match.value("eth_type"), match.value("ip_proto"), tagged
 
 
-_RESERVED: Final = (PortNo.IN_PORT, PortNo.FLOOD, PortNo.ALL, PortNo.LOCAL, PortNo.NORMAL)
+_RESERVED: Final = (PortNo.IN_PORT, PortNo.FLOOD, PortNo.ALL, PortNo.LOCAL)
 
 
 def draw_output(rng: Random, v10: bool) -> Action:
@@ -138,7 +138,8 @@ def draw_output(rng: Random, v10: bool) -> Action:
     if roll < 0.8:
         return Output(PortNo.CONTROLLER, rng.choice(MAX_LENS))
     if roll < 0.95:
-        return Output(rng.choice(_RESERVED), 0)
+        port = rng.choice(_RESERVED)
+        return Output(port if roll < 0.92 else PortNo.NORMAL, 0)
     if roll < 0.98:
         return Output(NO_SUCH_PORT, 0)
     return Enqueue(rng.choice(PORTS), rng.randrange(2)) if v10 else SetQueue(rng.randrange(2))
