@@ -27,7 +27,7 @@ from penstock.openflow.actions import (
     WriteMetadata,
 )
 from penstock.openflow.match import Match, Term
-from penstock.openflow.messages import GroupType, PortNo
+from penstock.openflow.messages import GroupType, PortConfig, PortNo
 
 PRINTED = """\
 NXST_FLOW reply (xid=0x4):
@@ -73,6 +73,7 @@ def test_a_line_that_says_little_is_an_entry_of_table_0_and_the_usual_priority()
         ("icmp6,icmp_type=135", Match.of(eth_type=0x86DD, ip_proto=58, icmpv6_type=135)),
         ("udp6,ipv6_dst=2001:db8::/32", Match.of(eth_type=0x86DD, ip_proto=17, ipv6_dst="2001:db8::/32")),
         ("dl_vlan=5,dl_vlan_pcp=3", Match.of(vlan_vid=0x1005, vlan_pcp=3)),
+        ("dl_vlan_pcp=0", Match.of(vlan_vid=(0x1000, 0x1000), vlan_pcp=0)),
         ("vlan_tci=0x0000", Match.of(vlan_vid=0)),
         ("vlan_tci=0x1000/0x1000", Match.of(vlan_vid=(0x1000, 0x1000))),
         ("vlan_tci=0x7005/0xffff", Match.of(vlan_vid=0x1005, vlan_pcp=3)),
@@ -105,6 +106,8 @@ def test_matches(text: str, match: Match) -> None:
         ("set_field:10.0.0.9->ip_dst,dec_ttl", [SetField("ipv4_dst", 0x0A000009), DecNwTtl()]),
         ("mod_tp_dst:8080,group:4,enqueue:2:1", [SetTransportDst(8080), Group(4), Enqueue(2, 1)]),
         ("resubmit(,1),output:1", [UnknownAction("resubmit(,1)"), Output(1)]),
+        ("output:65533,output:4294967294", [Output(PortNo.CONTROLLER), Output(PortNo.LOCAL)]),
+        ("set_field:0->in_port,1", [UnknownAction("set_field:0->in_port"), Output(1)]),
         ("load:0x5->NXM_NX_REG0[]", [UnknownAction("load:0x5->NXM_NX_REG0[]")]),
         ("ct(commit,zone=1,table=2)", [UnknownAction("ct(commit,zone=1,table=2)")]),
     ],
@@ -145,6 +148,16 @@ def test_groups_and_ports_stand_in_the_same_text() -> None:
     assert not dump.ports[1].usable and not dump.ports[1].link
 
 
+def test_what_a_port_is_configured_to_is_read() -> None:
+    lines = [
+        " 1(s1-eth1): addr:00:00:00:00:00:01",
+        "     config:     NO_RECV NO_FLOOD NO_FWD",
+        "     state: LIVE",
+    ]
+    (port,) = read_dump(lines).ports.values()
+    assert port.config == PortConfig.NO_RECV | PortConfig.NO_FLOOD | PortConfig.NO_FWD and port.usable
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -153,6 +166,10 @@ def test_groups_and_ports_stand_in_the_same_text() -> None:
         ("priority=5,ip,reg0=0x1 actions=drop", "the field 'reg0' is not followed"),
         ("priority=5,ipx actions=drop", "'ipx' is no field that is followed"),
         ("priority=high actions=drop", "'high' is no number"),
+        ("priority=65536 actions=drop", "priority=65536 is not within 0 and 65535"),
+        ("table=255 actions=drop", "table=255 is not within 0 and 254"),
+        ("table=3,ip actions=goto_table:3", "goto_table:3 leads to no later table"),
+        ("priority=1 actions=output:9", "line 1 has the same table, priority and match"),
         ("actions=fly:5", "the action 'fly:5' is unknown"),
         ("actions=output:nowhere", "there is no port 'nowhere'"),
         ("actions=write_actions(output:1", "a bracket is not closed"),
@@ -178,6 +195,12 @@ def test_ports_may_be_called_by_name() -> None:
     assert entries(dump) == [
         (0, FlowEntry(32768, Match.normal([Term("in_port", 1, 0xFFFFFFFF)]), (ApplyActions((Output(2),)),)))
     ]
+
+
+def test_what_the_switch_calls_its_ports_counts_wherever_it_stands() -> None:
+    lines = ['in_port="s1-eth1" actions=output:uplink', " 4(s1-eth1): addr:00", " 5(uplink): addr:00"]
+    ((_, entry),) = entries(read_dump(lines, {"s1-eth1": 1}.get))
+    assert (entry.match, entry.instructions) == (Match.of(in_port=4), (ApplyActions((Output(5),)),))
 
 
 def test_a_match_that_is_none_is_one_sentence() -> None:

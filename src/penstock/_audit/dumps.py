@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final, NamedTuple
 
 from penstock._world.switch.flow_table import FlowEntry
@@ -124,6 +125,9 @@ _UNFOLLOWED: Final = frozenset(
 )
 """Actions that Open vSwitch knows, and after which packets are not followed."""
 
+_NOT_SET: Final = frozenset({"in_port", "in_phy_port", "eth_type", "ip_proto", "pbb_isid", "ipv6_exthdr"})
+"""Fields that OpenFlow lets nobody write; that Open vSwitch writes the port is not followed."""
+
 _GROUP_TYPES: Final = {
     "all": GroupType.ALL,
     "select": GroupType.SELECT,
@@ -133,6 +137,7 @@ _GROUP_TYPES: Final = {
 }
 _HEADER: Final = re.compile(r"(NXST|OFPST)_\w+ reply")
 _PORT: Final = re.compile(r"(\d+|LOCAL)\(([^)]*)\): addr:")
+_LAST_TABLE: Final = 254
 _MOST_LINES: Final = 2_000_000
 
 
@@ -158,6 +163,8 @@ class Dump:
     unread: list[Unread] = field(default_factory=list)
     unknown: list[tuple[int, str]] = field(default_factory=list)
     """The actions that are not followed, each with its line."""
+    places: dict[tuple[int, int, Match], int] = field(default_factory=dict)
+    """The line of the entry of each table, priority and match."""
 
 
 Names = Callable[[str], int | None]
@@ -165,7 +172,13 @@ Names = Callable[[str], int | None]
 
 
 def read_dump(lines: Iterable[str], named: Names = lambda _: None) -> Dump:
-    """Read what was printed of a switch."""
+    """Read what was printed of a switch; what it says itself of the names of its ports comes first."""
+    lines = list(islice(lines, _MOST_LINES + 1))
+    own = {found[2]: found[1] for line in lines if (found := _PORT.match(line.strip())) is not None}
+
+    def number_of(name: str) -> int | None:
+        return _port(own[name], named) if name in own else named(name)
+
     dump, port = Dump(), 0
     for number, line in enumerate(lines, 1):
         text = line.strip()
@@ -182,11 +195,10 @@ def read_dump(lines: Iterable[str], named: Names = lambda _: None) -> Dump:
             elif port and text.partition(":")[0] in _OF_PORTS:
                 dump.ports[port] = _port_line(dump.ports[port], text)
             elif text.startswith("group_id="):
-                group, entry = _Reader(named, dump, number).group(text)
+                group, entry = _Reader(number_of, dump, number).group(text)
                 dump.groups[group] = entry
             elif "actions=" in text:
-                table, flow = _Reader(named, dump, number).flow(text)
-                dump.entries.setdefault(table, {})[flow] = number
+                _take_in(dump, number, *_Reader(number_of, dump, number).flow(text))
             else:
                 raise _Unreadable("it is no flow, group or port")
         except (_Unreadable, PenstockError) as error:
@@ -194,13 +206,57 @@ def read_dump(lines: Iterable[str], named: Names = lambda _: None) -> Dump:
     return dump
 
 
+def _take_in(dump: Dump, number: int, table: int, flow: FlowEntry) -> None:
+    """Add an entry; a switch has no two of one table, priority and match."""
+    place = table, flow.priority, flow.match
+    first = dump.places.setdefault(place, number)
+    if first != number:
+        raise _Unreadable(f"line {first} has the same table, priority and match")
+    dump.entries.setdefault(table, {})[flow] = number
+
+
+def doubt_groups(dump: Dump) -> None:
+    """Follow no packets into groups that are not told: a switch has no entry for a group that it has not."""
+
+    def doubted(actions: tuple[Action, ...], number: int) -> tuple[Action, ...]:
+        found: list[Action] = []
+        for action in actions:
+            if isinstance(action, Group) and action.group_id not in dump.groups:
+                action = UnknownAction(f"group:{action.group_id}")
+                dump.unknown.append((number, f"{action.text} (no such group is told: add dump-groups)"))
+            found.append(action)
+        return tuple(found)
+
+    for entries in dump.entries.values():
+        for entry, number in [*entries.items()]:
+            instructions = tuple(
+                replace(one, actions=doubted(one.actions, number))
+                if isinstance(one, ApplyActions | WriteActions)
+                else one
+                for one in entry.instructions
+            )
+            if instructions != entry.instructions:
+                del entries[entry]
+                entries[replace(entry, instructions=instructions)] = number
+
+
 _OF_PORTS: Final = ("config", "state", "current", "advertised", "supported", "peer", "speed")
+
+
+_CONFIG: Final = {
+    "PORT_DOWN": PortConfig.DOWN,
+    "NO_RECV": PortConfig.NO_RECV,
+    "NO_FLOOD": PortConfig.NO_FLOOD,
+    "NO_FWD": PortConfig.NO_FWD,
+    "NO_PACKET_IN": PortConfig.NO_PACKET_IN,
+}
 
 
 def _port_line(status: PortStatus, text: str) -> PortStatus:
     key, _, words = text.partition(":")
-    if key == "config" and "PORT_DOWN" in words:
-        return PortStatus(int(PortConfig.DOWN), status.link)
+    if key == "config":
+        told = (flag for word, flag in _CONFIG.items() if word in words.split())
+        return PortStatus(sum(map(int, told)), status.link)
     if key == "state" and "LINK_DOWN" in words:
         return PortStatus(status.config, False)
     return status
@@ -208,8 +264,12 @@ def _port_line(status: PortStatus, text: str) -> PortStatus:
 
 def _port(text: str, named: Names) -> int:
     text = text.strip('"')
-    if text.isdecimal() and int(text) < PortNo.MAX:
-        return int(text)
+    if text.isdecimal():
+        port = int(text)
+        # Numbers of 16 bits that 1.0 reserves are meant as such.
+        port += 0xFFFF0000 if 0xFF00 <= port <= 0xFFFF else 0
+        if port < PortNo.MAX or port in _PORTS.values():
+            return port
     reserved = _PORTS.get(text.lower())
     number = named(text) if reserved is None else int(reserved)
     if number is None:
@@ -222,6 +282,13 @@ def _number(text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise _Unreadable(f"{text!r} is no number") from None
+
+
+def _within(name: str, text: str, most: int) -> int:
+    number = _number(text)
+    if not 0 <= number <= most:
+        raise _Unreadable(f"{name}={text} is not within 0 and {most}")
+    return number
 
 
 def _parted(text: str) -> Iterator[str]:
@@ -283,6 +350,11 @@ def _terms(name: str, value: str, known: dict[str, Term], named: Names) -> Itera
         case "dl_vlan":
             number = _number(value)
             yield Term("vlan_vid", 0 if number == 0xFFFF else VID_PRESENT | number, 0x1FFF)
+        case "vlan_pcp":
+            yield _term(name, value)
+            yield Term(
+                "vlan_vid", VID_PRESENT, VID_PRESENT
+            )  # Only what has a tag has a priority, even if it is 0.
         case "vlan_tci":
             yield from _tci(value)
         case "nw_tos":
@@ -345,9 +417,13 @@ class _Reader:
                 beside[name] = value
             elif part:
                 match.append(part)
-        priority = _number(beside.get("priority", str(DEFAULT_PRIORITY)))
+        table = _within("table", beside.get("table", "0"), _LAST_TABLE)
+        priority = _within("priority", beside.get("priority", str(DEFAULT_PRIORITY)), 0xFFFF)
         instructions = self.instructions(after)
-        return _number(beside.get("table", "0")), FlowEntry(priority, _match(match, self.named), instructions)
+        for one in instructions:
+            if isinstance(one, GotoTable) and not table < one.table_id <= _LAST_TABLE:
+                raise _Unreadable(f"goto_table:{one.table_id} leads to no later table")
+        return table, FlowEntry(priority, _match(match, self.named), instructions)
 
     def instructions(self, text: str) -> tuple[Instruction, ...]:
         """Return what an entry does, in the order in which a switch does it."""
@@ -455,7 +531,7 @@ class _Reader:
         """Return the action that writes a value into a field."""
         value, arrow, name = argument.partition("->")
         name = _ALIASES.get(name, name)
-        if not arrow or name not in BY_NAME or "/" in value:
+        if not arrow or name not in BY_NAME or name in _NOT_SET or "/" in value:
             self.dump.unknown.append((self.number, part))
             return UnknownAction(part)
         number = _value(name, value)
