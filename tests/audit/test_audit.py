@@ -104,6 +104,73 @@ def test_ambiguous_rules_are_told_as_a_pair_with_their_lines() -> None:
     assert found.kind == "ambiguous rules" and found.details["lines"] == [1, 2]
 
 
+def test_rules_that_only_one_port_meets_are_ambiguous_even_if_it_is_the_local_one() -> None:
+    rules = [
+        "priority=4,in_port=LOCAL,tcp actions=1",
+        "priority=4,in_port=LOCAL,ip,nw_src=10.0.0.1 actions=2",
+    ]
+    assert kinds(audited("single,2", s1=rules)) == ["ambiguous rules"]
+
+
+def test_of_rules_of_one_priority_none_shadows_another() -> None:
+    rules = ["priority=5,ip actions=1", "priority=5,ip,nw_dst=10.0.0.1 actions=1"]
+    later = ["table=0,priority=9,arp actions=goto_table:1", *(f"table=1,{rule}" for rule in rules)]
+    assert audited("single,2", s1=rules).status == 0
+    lower = "priority=4,ip,nw_dst=10.0.0.2 actions=2"
+    assert [one.details["line"] for one in audited("single,2", s1=[*rules, lower]).findings] == [3]
+    never = [one for one in audited("single,2", s1=later).findings if one.kind == "shadowed rule"]
+    assert [(one.details["line"], one.details["covered_by"]) for one in never] == [(2, []), (3, [])]
+
+
+def test_where_packets_are_not_followed_rules_of_one_priority_are_not_called_shadowed() -> None:
+    rules = ["table=0,actions=resubmit(,1)", "table=1,ip actions=1", "table=1,tcp actions=2"]
+    report = audited("single,2", s1=rules)
+    assert kinds(report) == [] and any("Whether packets meet 2 rules" in one for one in report.reasons)
+
+
+def test_a_priority_in_a_tag_is_asked_of_tagged_packets_only() -> None:
+    report = audited("single,2", s1=["priority=9,dl_vlan_pcp=0 actions=drop", "dl_vlan=0xffff actions=2"])
+    assert report.findings == () and report.reachability["h1"]["h2"] == "reached"
+
+
+def test_packets_are_not_followed_into_a_group_that_is_not_told() -> None:
+    rules = ["ip actions=group:5"]
+    report = audited("single,2", s1=rules)
+    assert (report.findings, report.status) == ((), 3)
+    assert "add dump-groups" in report.unknown[0]["action"]
+    told = audited("single,2", s1=[*rules, " group_id=5,type=all,bucket=actions=output:2"])
+    assert (told.status, told.reachability["h1"]["h2"]) == (0, "reached")
+
+
+def test_ports_in_no_link_lead_out_of_what_is_looked_at() -> None:
+    rules = ["in_port=1,ip actions=output:9", "in_port=9,ip actions=output:1"]
+    report = audited("single,2", s1=rules)
+    assert (report.findings, report.status) == ((), 3)
+    assert report.reasons == ("Ports of s1 that rules name are in no link of the topology: 9.",)
+    ports = [" 1(s1-eth1): addr:00", " 2(s1-eth2): addr:00"]
+    gone = audited("single,2", s1=[*rules, *ports])
+    assert kinds(gone) == ["black hole", "shadowed rule"] and not gone.reasons
+    there = audited("single,2", s1=[*rules, *ports, " 9(uplink): addr:00"])
+    assert (there.findings, there.status) == ((), 3)
+
+
+def test_ports_that_do_not_flood_end_a_loop() -> None:
+    flood = ["actions=FLOOD"]
+    ports = [" 1(a): addr:00", " 2(b): addr:00", "   config: NO_FLOOD NO_RECV", " 3(c): addr:00"]
+    report = audited("ring,3", s1=flood, s2=flood, s3=[*flood, *ports])
+    assert not [one for one in report.findings if one.kind == "loop"]
+
+
+def test_a_network_without_hosts_is_not_called_right(tmp_path: Path) -> None:
+    written(tmp_path, s1=["actions=FLOOD"], s2=["actions=FLOOD"])
+    path = tmp_path / "net.toml"
+    path.write_text(
+        'links = [["s1:1", "s2:1"], ["s1:2", "s2:2"]]\nflows = {s1 = "s1.flows", s2 = "s2.flows"}\n'
+    )
+    status, said = run(str(path))
+    assert status == 3 and "has no host" in said
+
+
 def test_lines_that_cannot_be_read_make_the_verdict_partial() -> None:
     tables = {**WORKING, "s2": [*WORKING["s2"], "nonsense", "priority=9,ct_state=+trk actions=drop"]}
     report = audited("linear,2", **tables)
@@ -164,6 +231,14 @@ def test_the_command_tells_why_one_packet_goes_where_it_goes(tmp_path: Path) -> 
     assert status == 0 and "reaches h2" in said and "s2:2 table 0: priority=5" in said
     (one,) = json.loads(run("linear,2", *given, "--json")[1])["outcomes"]
     assert (one["fate"], one["node"], len(one["path"])) == ("delivered", "h2", 2)
+
+
+def test_what_becomes_of_one_packet_is_partial_where_lines_are_unread(tmp_path: Path) -> None:
+    tables = {**WORKING, "s2": [*WORKING["s2"], "priority=9,ct_state=+trk actions=drop"]}
+    given = [*written(tmp_path, **tables), "--from", "h1", "--packet", "dl_dst=00:00:00:00:00:02"]
+    status, said = run("linear,2", *given)
+    assert status == 3 and "Left out: Line 4 of s2 could not be read" in said
+    assert len(json.loads(run("linear,2", *given, "--json")[1])["reasons"]) == 1
 
 
 def test_a_drawing_has_links_with_ports_and_says_where_tables_are(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-from penstock._audit.dumps import Dump
+from penstock._audit.dumps import Dump, doubt_groups
 from penstock._forwarding.ambiguity import Audit as SwitchAudit
 from penstock._forwarding.invariants import NoForwardingLoops, packets_between, reach
 from penstock._forwarding.journeys import Outcome
@@ -24,6 +24,7 @@ from penstock._world.switch import PortSpec, Switch, SwitchOptions
 from penstock._world.switch.flow_table import FlowEntry, FlowTable
 from penstock._world.switch.state import PortStatus, SwitchState
 from penstock._world.topology import SwitchNode, Topology
+from penstock.openflow.actions import ApplyActions, Enqueue, Output, WriteActions
 from penstock.openflow.match import Match
 from penstock.openflow.messages import V10, V13, PortNo
 
@@ -111,6 +112,9 @@ class NetworkAudit:
         wires.update(
             {Endpoint(name, int(PortNo.LOCAL)): Endpoint(itself(name), 0) for name in self._switches}
         )
+        self._wires = wires
+        self._undrawn: dict[str, tuple[int, ...]] = {}
+        """The ports that rules of a switch name and no link of the topology does."""
         self.model.rewire(wires)
 
     def port_number(self, switch: str, name: str) -> int | None:
@@ -121,6 +125,7 @@ class NetworkAudit:
 
     def take(self, switch: str, dump: Dump) -> None:
         """Take over what a switch has now; only what is different costs anything."""
+        doubt_groups(dump)
         made = self._switches[switch]
         ports = {spec.number: PortStatus() for spec in made.chassis.ports}
         ports[int(PortNo.LOCAL)] = PortStatus()
@@ -128,12 +133,23 @@ class NetworkAudit:
         if told:
             ports = {number: told.get(number, _GONE) for number in ports if number != PortNo.LOCAL}
             ports[int(PortNo.LOCAL)] = PortStatus()
+        drawn = set(ports)
+        self._undrawn[switch] = tuple(
+            sorted(number for number in _named_ports(dump) - drawn if number in told or not told)
+        )
+        # What such a port leads to is not known: somewhere else.
+        ports |= {
+            number: told.get(number, PortStatus()) for number in {*self._undrawn[switch], *told} - drawn
+        }
+        for number in set(ports) - drawn:
+            self._wires[Endpoint(switch, number)] = Endpoint(f"beyond port {number} of {switch}", 0)
         begun = made.initial()
         groups = type(begun.groups)(dump.groups)
         state = SwitchState(powered=True, ports=type(begun.ports)(ports), groups=groups)
         before = set(self._tables.get(switch, ()))
         tables = {number: FlowTable(_last(entries)) for number, entries in dump.entries.items()}
         self._dumps[switch], self._tables[switch] = dump, tables
+        self.model.rewire(self._wires)
         self.model.set_state(switch, state)
         for number in sorted(before | set(tables)):
             self.model.replace_table(switch, number, tables.get(number, ()))
@@ -148,15 +164,11 @@ class NetworkAudit:
             found, left_out = self._of_switch(name)
             findings += found
             reasons += left_out
-        for name, dump in self._dumps.items():
-            if dump.unread:
-                lines = ", ".join(str(one.number) for one in dump.unread[:5])
-                more = f" and {len(dump.unread) - 5:,} more" if len(dump.unread) > 5 else ""
-                reasons.append(
-                    f"{len(dump.unread):,} lines of {name} could not be read: {lines}{more}."
-                    if len(dump.unread) > 1
-                    else f"Line {lines} of {name} could not be read: {dump.unread[0].why}."
-                )
+        reasons += self.left_out()
+        if not self._hosts:
+            reasons.append(
+                'The topology has no host, so no packets were sent: add links such as ["h1", "s1:1"].'
+            )
         reasons += self.model.remarks
         return Report(
             tuple(_unique(findings)),
@@ -176,9 +188,32 @@ class NetworkAudit:
             ),
         )
 
+    def left_out(self) -> list[str]:
+        """Return why what becomes of packets may not be what is told, in sentences."""
+        return [*self._unread(), *self._undrawn_ports()]
+
     def why(self, host: str, packets: Match) -> list[Outcome]:
         """Return what becomes of packets of a host."""
         return self.model.outcomes(host, packets)
+
+    # What was left out.
+
+    def _unread(self) -> Iterator[str]:
+        for name, dump in self._dumps.items():
+            if dump.unread:
+                lines = ", ".join(str(one.number) for one in dump.unread[:5])
+                more = f" and {len(dump.unread) - 5:,} more" if len(dump.unread) > 5 else ""
+                yield (
+                    f"{len(dump.unread):,} lines of {name} could not be read: {lines}{more}."
+                    if len(dump.unread) > 1
+                    else f"Line {lines} of {name} could not be read: {dump.unread[0].why}."
+                )
+
+    def _undrawn_ports(self) -> Iterator[str]:
+        for name, ports in self._undrawn.items():
+            if ports:
+                numbers = ", ".join(map(str, ports))
+                yield f"Ports of {name} that rules name are in no link of the topology: {numbers}."
 
     # The findings, kind by kind.
 
@@ -189,7 +224,7 @@ class NetworkAudit:
 
     def _of_switch(self, name: str) -> tuple[list[Finding], list[str]]:
         state = self._state(name)
-        judge = SwitchAudit(self._switches[name].chassis, state)
+        judge = SwitchAudit(self._switches[name].chassis, state, state.ports)
         findings = []
         for one in judge.ambiguities():
             key = f"{name} table {one.table} {one.first.priority} {one.first.match} {one.second.match}"
@@ -222,9 +257,11 @@ class NetworkAudit:
                     odd += 1
                     continue
                 covering = self._covering(name, number, entry)
-                if not of_all and (number or not covering) and not self._is_covered(name, number, entry):
+                is_covered = self._is_covered(name, number, entry)
+                if not of_all and not is_covered:
                     unsure += 1
                     continue
+                covering = covering if is_covered else []
                 because = f" The rules before it take all: {'; '.join(covering)}." if covering else ""
                 told = f"{name} has a rule in table {number} that no packet meets: {entry}.{because}"
                 details = {
@@ -247,14 +284,16 @@ class NetworkAudit:
         return findings, reasons
 
     def _is_covered(self, name: str, table: int, entry: FlowEntry) -> bool:
-        """Tell whether the rules before an entry leave it no packet at all."""
+        """Tell whether the rules before an entry leave it no packet at all, whatever order a switch has."""
+        others = self.model.sharing(name, table, entry.match)
+        if any(one.priority == entry.priority and one.match != entry.match for one in others):
+            return False
         return not self.model.hit(name, table, entry)
 
     def _covering(self, name: str, table: int, entry: FlowEntry) -> list[str]:
-        """Return the entries before one that share packets with it, a few of them."""
+        """Return the entries of higher priorities that share packets with one, a few of them."""
         others = self.model.sharing(name, table, entry.match)
         before = [one for one in others if one.priority > entry.priority]
-        before += [one for one in others if one.priority == entry.priority and one is not entry]
         return [str(one) for one in sorted(before, key=lambda one: -one.priority)[:3]]
 
     def _line(self, name: str, table: int, entry: FlowEntry) -> int:
@@ -280,6 +319,21 @@ class NetworkAudit:
             }
             for a in names
         }
+
+
+def _named_ports(dump: Dump) -> set[int]:
+    """Return the ports that the entries of a switch name."""
+    found: set[int] = set()
+    for entry in (entry for entries in dump.entries.values() for entry in entries):
+        port = entry.match.value("in_port")
+        found |= set() if port is None else {port}
+        for one in entry.instructions:
+            if isinstance(one, ApplyActions | WriteActions):
+                found.update(a.port for a in one.actions if isinstance(a, Output | Enqueue))
+    for group in dump.groups.values():
+        for bucket in group.buckets:
+            found.update(a.port for a in bucket.actions if isinstance(a, Output | Enqueue))
+    return {port for port in found if port < PortNo.MAX}
 
 
 _GONE: Final = PortStatus(link=False)

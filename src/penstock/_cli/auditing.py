@@ -86,7 +86,7 @@ def _take_all(audit: NetworkAudit, network: Drawn) -> None:
 
 
 def _tell_why(audit: NetworkAudit, host: str, packet: str, as_json: bool) -> int:
-    outcomes = audit.why(host, read_match(packet))
+    outcomes, reasons = audit.why(host, read_match(packet)), audit.left_out()
     if as_json:
         found = [
             {
@@ -100,12 +100,14 @@ def _tell_why(audit: NetworkAudit, host: str, packet: str, as_json: bool) -> int
             }
             for one in outcomes
         ]
-        say(json_text({"from": host, "outcomes": found}))
+        say(json_text({"from": host, "outcomes": found, "reasons": reasons}))
     elif outcomes:
         say_lines(line for one in outcomes for line in told_step(one))
     else:
         say(f"There are no such packets that {host} could send.")
-    return 3 if any(one.fate == "unfollowed" for one in outcomes) else 0
+    if not as_json:
+        say_lines(f"Left out: {reason}" for reason in reasons)
+    return 3 if reasons or any(one.fate == "unfollowed" for one in outcomes) else 0
 
 
 def _watch(audit: NetworkAudit, network: Drawn, report: Report, seconds: float) -> None:

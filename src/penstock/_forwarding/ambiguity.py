@@ -147,7 +147,9 @@ def _pairs(table: _Rules) -> Iterator[Pair]:
 class Audit:
     """Looks for ambiguities in the tables that a switch has now."""
 
-    def __init__(self, chassis: Chassis, state: SwitchState) -> None:
+    def __init__(self, chassis: Chassis, state: SwitchState, arriving: Iterable[int] | None = None) -> None:
+        """Look at what comes in by some ports, which are those with cables unless others are told."""
+        self._arriving_by = sorted((spec.number for spec in chassis.ports) if arriving is None else arriving)
         ports = {number: _UP if number != PortNo.LOCAL else status for number, status in state.ports.items()}
         # Meters may hold a packet back, and counters would be counted twice.
         options = replace(chassis.options, counters=False, meters="pass", overruns=0, reorder="none")
@@ -172,7 +174,7 @@ class Audit:
     def _judged(self, number: int, one: _EntryRule, other: _EntryRule) -> Ambiguity | None:
         self._flows, self._lost_sight = MOST_FLOWS, False
         try:
-            for port in sorted(spec.number for spec in self._chassis.ports):
+            for port in self._arriving_by:
                 for flow in self._arriving(number, port):
                     header = self._differing(number, one, other, port, flow)
                     if header is not None:
@@ -187,7 +189,8 @@ class Audit:
     def met(self) -> tuple[set[tuple[int, FlowEntry]], bool]:
         """Return the entries that some packet meets, with their tables, and whether that is known of all.
 
-        Some may be met by packets that could not be followed so far.
+        Some may be met by packets that could not be followed so far.  Of rules of one priority a switch may
+        use any, so none of them takes packets from another here.
         """
         found: set[tuple[int, FlowEntry]] = set()
         self._flows, self._lost_sight = MOST_MEETINGS, False
@@ -207,10 +210,9 @@ class Audit:
         while ahead:
             at = min(ahead)
             for (writes, action_set), packets in ahead.pop(at).items():
-                for rule, met in self._meeting(at, _Class(packets, writes, action_set)):
+                for rule, met in self._meeting(at, _Class(packets, writes, action_set), found):
                     if rule is None:
                         continue
-                    found.add((at, rule.entry))
                     for part, some in self._parts(rule, port, met):
                         _, onward = self._sorted_out(part.exits)
                         if onward is not None:
@@ -253,23 +255,36 @@ class Audit:
         wanted = pulled_back(rule.cube, writes.written, writes.values)
         return self._space.nothing if wanted is None else self._space.cube(wanted)
 
-    def _meeting(self, at: int, flow: _Class) -> Iterator[tuple[_EntryRule | None, _Class]]:
-        """Yield the rules that packets meet in a table, and none, each with those packets."""
+    def _meeting(
+        self, at: int, flow: _Class, usable: set[tuple[int, FlowEntry]] | None = None
+    ) -> Iterator[tuple[_EntryRule | None, _Class]]:
+        """Yield the rules that packets meet in a table, and none, each with those packets.
+
+        Rules that a switch may use instead, being of the same priority, are added to those that are usable.
+        """
         table = self._tables.get(at)
         if table is None:
             table = self._tables[at] = _rules_of(())
         space, rest = self._space, flow.packets
         written, values, _ = flow.writes
+        priority, left = -1, rest
         for rule in (*sorted(table.overlapping((values & written, written))), None):
+            if rule is None or rule.entry.priority != priority:
+                if rest == space.nothing:
+                    return
+                priority, left = -1 if rule is None else rule.entry.priority, rest
+            elif rest == space.nothing and usable is None:
+                return
             self._flows -= 1
             if not self._flows:
                 raise _TooMany
-            met = rest if rule is None else space.meet(rest, self._asked_for(rule, flow.writes))
+            asked = space.everything if rule is None else self._asked_for(rule, flow.writes)
+            if usable is not None and rule is not None and space.meet(left, asked) != space.nothing:
+                usable.add((at, rule.entry))
+            met = space.meet(rest, asked)
             if met != space.nothing:
                 rest = space.less(rest, met)
                 yield rule, flow._replace(packets=met)
-            if rest == space.nothing:
-                return
 
     # What two rules do with it.
 
