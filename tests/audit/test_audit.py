@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,7 @@ def test_a_drawing_has_links_with_ports_and_says_where_tables_are(tmp_path: Path
             ["single,2", "s1=unix:/nowhere/s1.mgmt"],
             "The switch at unix:/nowhere/s1.mgmt does not tell its tables",
         ),
+        (["single,2", "s1=empty", "--from", "h1", "--packet", "in_port=2"], "leave in_port out of --packet"),
         (["single,2", "s1=x", "--from", "h1"], "Give --from and --packet together"),
         (["circle,4", "s1=x"], "circle"),
         (["none.toml"], "none.toml"),
@@ -272,6 +274,7 @@ def test_bad_input_is_one_sentence(
     arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").touch()
     with pytest.raises(PenstockError) as refused:
         run(*arguments)
     assert sentence in str(refused.value) and "\n" not in str(refused.value)
@@ -282,6 +285,34 @@ def test_a_drawing_that_makes_no_sense_is_one_sentence(text: str, tmp_path: Path
     (tmp_path / "net.toml").write_text(text)
     with pytest.raises(PenstockError):
         drawn(str(tmp_path / "net.toml"), ())
+
+
+def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
+    (tmp_path / "s1").write_bytes(b"\xef\xbb\xbfpriority=1 actions=drop\r\n\x0c\r\nnonsense\r\n")
+    dump = gathered(str(tmp_path / "s1"), lambda _: None)
+    assert [one.number for one in dump.unread] == [3] and len(dump.entries[0]) == 1
+
+
+def test_a_watch_tells_changes_and_goes_on_past_a_source_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = written(tmp_path, s1=["priority=1 actions=2"])
+    path = tmp_path / "s1.flows"
+    looks: Iterator[Callable[[], object]] = iter(
+        [path.unlink, lambda: None, lambda: path.write_text("priority=1 actions=2\nnonsense\n")]
+    )
+
+    def wait(_: float) -> None:
+        look = next(looks, None)
+        if look is None:
+            raise KeyboardInterrupt
+        look()
+
+    monkeypatch.setattr("penstock._cli.auditing.time.sleep", wait)
+    done = CliRunner().invoke(audit_command, ["single,2", *given, "--watch", "1", "--json"])
+    first, error, last = map(json.loads, done.output.splitlines()[:3])
+    assert not first["partial"] and "cannot be read" in error["error"]
+    assert last["reasons"] == ["Line 2 of s1 could not be read: it is no flow, group or port."]
 
 
 def test_bytes_that_are_no_text_are_unread_lines(tmp_path: Path) -> None:

@@ -457,7 +457,7 @@ class _Reader:
         """Yield the actions of a list."""
         for part in _parted(text):
             name, argument = _named(part)
-            if name in ("drop", "", "note"):
+            if name in ("drop", "", "note", "pop_queue"):
                 continue
             if name in _UNFOLLOWED:
                 self.dump.unknown.append((self.number, part))

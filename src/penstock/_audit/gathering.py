@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -119,7 +120,7 @@ def gathered(place: str, named: Names) -> Dump:
     """Return what a file, or a switch that runs, says of its tables."""
     if not place.startswith(LIVE):
         with open_to_read(Path(place)) as file:
-            return read_dump(file.read().decode(errors="replace").splitlines(), named)
+            return read_dump(TextIOWrapper(file, encoding="utf-8-sig", errors="replace"), named)
     answers = [_asked(place, question) for question in _ASKED]
     flows, *others = answers
     if isinstance(flows, Unread):

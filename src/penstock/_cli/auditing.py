@@ -76,7 +76,7 @@ def audit_command(
     report = audit.report()
     say_lines([json_text(report.as_json())] if as_json else _lines(report))
     if watch is not None:
-        _watch(audit, network, report, watch)
+        _watch(audit, network, report, watch, as_json)
     return report.status
 
 
@@ -86,7 +86,10 @@ def _take_all(audit: NetworkAudit, network: Drawn) -> None:
 
 
 def _tell_why(audit: NetworkAudit, host: str, packet: str, as_json: bool) -> int:
-    outcomes, reasons = audit.why(host, read_match(packet)), audit.left_out()
+    match = read_match(packet)
+    if match.get("in_port") is not None:
+        raise PenstockError(f"{host} sends by its own port: leave in_port out of --packet.")
+    outcomes, reasons = audit.why(host, match), audit.left_out()
     if as_json:
         found = [
             {
@@ -110,22 +113,32 @@ def _tell_why(audit: NetworkAudit, host: str, packet: str, as_json: bool) -> int
     return 3 if reasons or any(one.fate == "unfollowed" for one in outcomes) else 0
 
 
-def _watch(audit: NetworkAudit, network: Drawn, report: Report, seconds: float) -> None:
-    """Look again until Ctrl-C, and tell what has come and what has gone."""
+def _watch(audit: NetworkAudit, network: Drawn, report: Report, seconds: float, as_json: bool) -> None:
+    """Look again until Ctrl-C, and tell what has come and what has gone; as JSON, the whole report."""
+    trouble = ""
     while True:
         time.sleep(seconds)
-        _take_all(audit, network)
-        now = audit.report()
-        say_lines(changes(report, now))
+        try:
+            _take_all(audit, network)
+        except PenstockError as error:  # A switch that restarts, a file that is being written.
+            if str(error) != trouble:
+                trouble = str(error)
+                say(json_text({"error": trouble}) if as_json else f"? {trouble}")
+            continue
+        trouble, now = "", audit.report()
+        told = [*changes(report, now)]
+        say_lines([json_text(now.as_json())] if as_json and told else told)
         report = now
 
 
 def changes(before: Report, now: Report) -> Iterator[str]:
-    """Yield what has come to be wrong and what is wrong no more, a line each."""
+    """Yield what has come to be wrong or left out, and what is so no more, a line each."""
     were = {(one.kind, one.key): one for one in before.findings}
     are = {(one.kind, one.key): one for one in now.findings}
     yield from (f"+ {one.kind}: {one.message}" for key, one in are.items() if key not in were)
     yield from (f"- {one.kind}: {one.message}" for key, one in were.items() if key not in are)
+    yield from (f"+ left out: {reason}" for reason in now.reasons if reason not in before.reasons)
+    yield from (f"- left out: {reason}" for reason in before.reasons if reason not in now.reasons)
 
 
 def _lines(report: Report) -> Iterator[str]:
