@@ -11,7 +11,8 @@ import pytest
 
 import penstock
 from penstock._forwarding.header_space import field_mask, fields_of, header_of, packed
-from penstock._forwarding.sets import NOT_IN_SETS, ORDER, PacketSet, PacketSpace, packet_space
+from penstock._forwarding.kinds import all_packets, match_around
+from penstock._forwarding.sets import NOT_IN_SETS, ORDER, PacketSet, PacketSpace, packet_space, space_of
 from penstock.errors import PenstockError
 from penstock.openflow.fields import BY_NAME, FIELDS
 from penstock.openflow.match import Match
@@ -108,6 +109,28 @@ def test_the_cube_around_a_set_is_the_smallest() -> None:
     assert SPACE.enclosing(packets) == (packed("eth_dst", 4), packed("eth_dst", (1 << 48) - 2))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_around_a_set_is_what_no_bit_of_it_contradicts(seed: int) -> None:
+    random = Random(seed)
+    fields = {"eth_type": 16, "ipv4_dst": 32, "tcp_dst": 16, "mpls_label": 20}
+
+    def some() -> PacketSet:
+        found = SPACE.everything
+        for name, bits in fields.items():
+            mask = random.getrandbits(bits) | random.getrandbits(bits)
+            found = SPACE.meet(found, SPACE.term(name, random.getrandbits(bits) & mask, mask))
+        return found
+
+    packets = SPACE.less(SPACE.union(some() for _ in range(1 + seed)), some())
+    value, mask = SPACE.enclosing(packets)
+    for name, bits in fields.items():
+        for bit in (1 << place for place in range(bits)):
+            has_set = SPACE.meet(packets, SPACE.term(name, bit, bit)) != SPACE.nothing
+            has_clear = SPACE.meet(packets, SPACE.term(name, 0, bit)) != SPACE.nothing
+            assert bool(mask & packed(name, bit)) == (has_set != has_clear)
+            assert bool(value & packed(name, bit)) == (has_set and not has_clear)
+
+
 def test_a_full_space_says_so_in_a_sentence() -> None:
     small = PacketSpace(nodes=5_000, cache=1_000)
     with pytest.raises(PenstockError, match=r"more sets of packets apart than 5,000 nodes can hold"):
@@ -134,6 +157,19 @@ def test_a_forked_process_has_a_space_of_its_own() -> None:
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(reader, 1) == b"y"
+
+
+def test_a_forked_process_tells_packets_that_were_worked_out_before() -> None:
+    packets = SPACE.meet(all_packets(SPACE), SPACE.match(Match.of(eth_type=0x0800, ipv4_dst="10.0.0.1")))
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        packet_space()  # has begun a space of its own
+        told = str(match_around(space_of(packets), packets))
+        os.write(writer, told.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 1000) == b"eth_type=0x0800,ipv4_dst=10.0.0.1"
 
 
 def test_one_module_imports_oxidd() -> None:

@@ -17,7 +17,7 @@ from penstock._forwarding.crossing import Leaves, ToController, Unfollowed
 from penstock._forwarding.frames import frame_of
 from penstock._forwarding.kinds import TTL, match_around
 from penstock._forwarding.loops import Place, State
-from penstock._forwarding.sets import PacketSet, packet_space
+from penstock._forwarding.sets import PacketSet, space_of
 from penstock._forwarding.steps import LOCAL, Passage, Steps, Stops
 from penstock._world.component import Endpoint
 from penstock._world.switch import drops
@@ -93,7 +93,7 @@ class Outcome(NamedTuple):
     @property
     def packets(self) -> Match:
         """The class as a match, or the smallest match that has it."""
-        return match_around(packet_space(), self.members)
+        return match_around(space_of(self.members), self.members)
 
     @property
     def hops(self) -> tuple[str, ...]:

@@ -314,19 +314,49 @@ class PacketSpace:
 
     def enclosing(self, packets: PacketSet) -> Cube:
         """Return the smallest cube that has all packets of a set."""
+        values, decided = self._decided(packets)
         value = mask = 0
         for name, first in self._first.items():
-            bits = BY_NAME[name].bits
-            decided: dict[str, int] = {"mask": 0, "value": 0}
-            for index in range(first, first + bits):
-                is_set, is_clear = (
-                    self.meet(packets, one[index]) != self.nothing for one in (self._set, self._clear)
-                )
-                decided["mask"] = decided["mask"] << 1 | (is_set != is_clear)
-                decided["value"] = decided["value"] << 1 | (is_set and not is_clear)
-            value |= header_of({name: decided["value"]})
-            mask |= header_of({name: decided["mask"]})
+            bits = range(first, first + BY_NAME[name].bits)
+            value |= header_of({name: _number(values >> index & 1 for index in bits)})
+            mask |= header_of({name: _number(decided >> index & 1 for index in bits)})
         return value, mask
+
+    def _decided(self, packets: PacketSet) -> tuple[int, int]:
+        """Return the variables that are the same in all packets of a set, their values first, each as a bit.
+
+        A variable is decided below a node if it is, and alike, below both halves; a half without packets
+        has no say.  So each node is looked at once, however many variables there are.
+        """
+        known: dict[PacketSet, tuple[int, int]] = {}
+        left = [packets]
+        while left:
+            node = left[-1]
+            halves = None if node in known else node.cofactors()
+            if halves is None:
+                known.setdefault(node, (0, 0))
+                left.pop()
+                continue
+            ahead = [half for half in halves if half not in known]
+            if ahead:
+                left += ahead
+                continue
+            variable = node.node_var()
+            assert variable is not None
+            (high_values, high), (low_values, low) = known[halves[0]], known[halves[1]]
+            if halves[1] == self.nothing:
+                known[node] = high_values | 1 << variable, high | 1 << variable
+            elif halves[0] == self.nothing:
+                known[node] = low_values, low | 1 << variable
+            else:
+                both = high & low & ~(high_values ^ low_values)
+                known[node] = high_values & both, both
+            left.pop()
+        return known[packets]
+
+    def has_made(self, packets: PacketSet) -> bool:
+        """Tell whether a set is one of this space, and not of that of a process that this one comes of."""
+        return packets.manager == self._manager
 
     def union(self, parts: Iterable[PacketSet]) -> PacketSet:
         """Return the packets of any of some sets."""
@@ -338,6 +368,14 @@ class PacketSpace:
 
 _EVERY_BIT: Final = (1 << WIDTH) - 1 & ~field_mask(*NOT_IN_SETS)
 
+
+def _number(bits: Iterable[int]) -> int:
+    found = 0
+    for bit in bits:
+        found = found << 1 | bit
+    return found
+
+
 _spaces: dict[int, PacketSpace] = {}
 
 
@@ -348,3 +386,8 @@ def packet_space() -> PacketSpace:
     if space is None:
         space = _spaces[here] = PacketSpace()
     return space
+
+
+def space_of(packets: PacketSet) -> PacketSpace:
+    """Return the space of a set, which may have been made before this process was forked."""
+    return next(space for space in _spaces.values() if space.has_made(packets))
