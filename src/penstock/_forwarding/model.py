@@ -365,7 +365,7 @@ class ForwardingModel:
     def _source(self, host: str) -> Source:
         source = self._sources.get(host)
         if source is None:
-            raise PenstockError(f"There is no host {host!r}: the hosts are {', '.join(self._hosts)}.")
+            raise PenstockError(f"unknown host {host!r}: the hosts are {', '.join(self._hosts)}.")
         return source
 
     def trace(self, host: str, header: int) -> list[Outcome]:
