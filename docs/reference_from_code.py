@@ -274,7 +274,7 @@ def _properties() -> Iterator[str]:
         yield from markdown_of(kind)
         if kind.needs:
             yield ""
-            yield f"To be put to the test it needs {kind.needs}."
+            yield f"To be exercised it needs {kind.needs}."
         options = inspect.signature(kind).parameters.values()
         if options:
             yield ""

@@ -86,12 +86,12 @@ def test_a_search_that_stopped_early_does_not_mean_that_a_bug_is_fixed(folder: P
     told = campaign(folder, "apps", "-e", "check", status=1)
     assert results(told) == {"loop.toml · check": "bounded"}
     assert standings(told) == [("ControllerCrash", "known")]
-    assert told["bugs"][0]["why"] == "its run, taken again, still breaks the property"
+    assert told["bugs"][0]["why"] == "its run, taken again, still violates the property"
 
     scenario(folder / "apps", "loop", MENDED, "\n[search]\nstates = 1\n")
     told = campaign(folder, "apps", "-e", "check", status=3)
     assert standings(told) == [("ControllerCrash", "fixed")]
-    assert told["bugs"][0]["why"] == "its run no longer breaks the property"
+    assert told["bugs"][0]["why"] == "its run no longer violates the property"
 
 
 def test_a_bug_that_is_not_judged_any_more_is_not_fixed(folder: Path) -> None:

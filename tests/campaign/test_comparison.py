@@ -119,8 +119,8 @@ def test_nor_if_its_run_is_gone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("outcome", "standing", "why"),
     [
-        (Outcome("violated"), KNOWN, "its run, taken again, still breaks the property"),
-        (Outcome("exhausted"), FIXED, "its run no longer breaks the property"),
+        (Outcome("violated"), KNOWN, "its run, taken again, still violates the property"),
+        (Outcome("exhausted"), FIXED, "its run no longer violates the property"),
         (Outcome("bounded", ("it differs",)), UNSEEN, "its run shows nothing: it differs"),
         (Outcome(FAILED, ("No app.",)), UNSEEN, "its run could not be taken again: No app"),
     ],

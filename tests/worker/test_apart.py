@@ -32,10 +32,10 @@ NO_ROUTE = "to an address that no route leads to"
 NOBODY_LISTENS = "to a port of this machine at which nothing of its own listens"
 INTERFACES = "a question about network interfaces"
 
-IN_C = """\
-import struct
-libc = ctypes.CDLL(None)
-def call():
+LIBRARY = "import struct\nlibc = ctypes.CDLL(None)\n"
+
+IN_C = f"""\
+{LIBRARY}def call():
     end = libc.socket(socket.AF_INET, socket.SOCK_STREAM, 0)
     failed = libc.connect(end, struct.pack("=HH4s8x", socket.AF_INET, 80, bytes([192, 0, 2, 1])), 16)
     libc.close(end)
@@ -91,6 +91,43 @@ ASKING = {
         "socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, bytes([224, 1, 1, 1, 0, 0, 0, 0]))",
         "a call to join a group",
     ),
+    "the interface for a group": (
+        "socket.socket(type=socket.SOCK_DGRAM).setsockopt("
+        "socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton('192.0.2.7'))",
+        "to use an interface by its name",
+    ),
+    "the interface for a group of IPv6": (
+        "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).setsockopt("
+        "socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, 2)",
+        "to use an interface by its name",
+    ),
+    "the interface for packets of C": (
+        f"{LIBRARY}end = libc.socket(socket.AF_INET, socket.SOCK_DGRAM, 0)\n"
+        "if libc.setsockopt(end, socket.IPPROTO_IP, 50, bytes([0, 0, 0, 2]), 4): raise KeyError(1)",
+        "to use an interface by its name",
+    ),
+    "datagrams to a name without a file": (
+        "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', '\\0nobody')",
+        "an abstract socket",
+    ),
+    "messages to a name without a file": (
+        "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, '\\0nobody')",
+        "an abstract socket",
+    ),
+    "datagrams of C to a name without a file": (
+        f"{LIBRARY}end = libc.socket(socket.AF_UNIX, socket.SOCK_DGRAM, 0)\n"
+        "name = struct.pack('=H', socket.AF_UNIX) + b'\\0nobody'\n"
+        "if libc.sendto(end, b'x', 1, 0, name, len(name)) < 0: raise KeyError(1)",
+        "an abstract socket",
+    ),
+    "what the kernel's files say of interfaces": (
+        "if 'eth0' not in open('/proc/net/dev').read(): raise KeyError(1)",
+        INTERFACES,
+    ),
+    "a ring of calls": (
+        f"{LIBRARY}libc.syscall(425, 1, ctypes.create_string_buffer(120))\nraise KeyError(1)",
+        "a ring of calls",
+    ),
     "a name without a file": ("socket.socket(socket.AF_UNIX).connect('\\0nobody')", "an abstract socket"),
 }
 
@@ -110,12 +147,19 @@ def test_what_comes_of_a_network_that_is_missing_is_no_violation(tmp_path: Path,
 
 
 @needs_namespaces
-def test_a_hang_that_nothing_interrupts_is_none_if_the_network_is_missing(tmp_path: Path) -> None:
-    deaf = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\nwhile call(): pass"
+@pytest.mark.parametrize(
+    ("waits", "told"),
+    [("while call(): pass", NO_ROUTE), ("while not libc.if_nametoindex(b'eth0'): pass", INTERFACES)],
+    ids=["counted", "noted"],
+)
+def test_a_hang_that_nothing_interrupts_is_none_if_the_network_is_missing(
+    tmp_path: Path, waits: str, told: str
+) -> None:
+    deaf = f"signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n{waits}"
     app = write_app(tmp_path, "packet", IN_C + deaf)
     result = check(app, topology="single,2", output=tmp_path / "traces", seconds=120)
     assert result.verdict.result is Result.BOUNDED, result
-    assert any(NO_ROUTE in reason for reason in result.left_out)
+    assert any(told in reason for reason in result.left_out)
 
 
 @needs_namespaces

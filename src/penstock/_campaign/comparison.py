@@ -1,8 +1,8 @@
 """What has become of bugs since the last campaign that was finished.
 
     new      found now, and not open then
-    known    found now and open then; or not found now, but its run still breaks the property
-    fixed    open then; now its run no longer breaks the property, which a job of this campaign judges
+    known    found now and open then; or not found now, but its run still violates the property
+    fixed    open then; now its run no longer violates the property, which a job of this campaign judges
     unseen   open then, and neither: it is not judged any more, or its run cannot be taken again
 
 What is open is what was new, known or unseen.  That nobody found a bug again does not mean that it is fixed:
@@ -10,7 +10,7 @@ a search may have stopped before it, or look for something else, and what is pro
 scenario.  So the bug's own run is taken again (`job.Retry`) before anybody says so.
 
 A violation of which nobody knows which inputs it takes, since there was no time to minimise it, may be any
-bug of the same program that breaks the same property: it is known if one of those is open.
+bug of the same program that violates the same property: it is known if one of those is open.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def of_missed(bug: Bug, now: Mapping[str, tuple[Job, Outcome | None]]) -> Standi
 def of_retried(bug: Bug, outcome: Outcome) -> Standing:
     """Return how a bug stands whose run was taken again."""
     if outcome.result == Result.VIOLATED:
-        return Standing(bug, KNOWN, "its run, taken again, still breaks the property")
+        return Standing(bug, KNOWN, "its run, taken again, still violates the property")
     if outcome.result in _CONCLUSIVE:
-        return Standing(bug, FIXED, "its run no longer breaks the property")
+        return Standing(bug, FIXED, "its run no longer violates the property")
     reason = "; ".join(outcome.reasons) or "it came to no result"
     verb = "could not be taken again" if outcome.result == FAILED else "shows nothing"
     return Standing(bug, UNSEEN, f"its run {verb}: {reason}".removesuffix("."))

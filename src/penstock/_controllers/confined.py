@@ -42,19 +42,25 @@ class Asked(Enum):
     RAW = (1, "a socket for packets of any kind")
     GROUP = (2, "a call to join a group, or to use an interface by its name")
     NAME = (3, "a call to an abstract socket that nothing of its own has")
+    RING = (4, "a ring of calls that nobody sees (io_uring)")
 
 
 _page: mmap | None = None
-"""What the watcher has noted, in memory that it shares."""
+"""What the watcher has noted, in memory that it shares with us and with the worker."""
 _is_apart = False
 _recalled = ""
 
 
-def withhold_network(recalled: str = "") -> None:
+def new_page() -> mmap:
+    """Return memory for what is noted of a worker; those who are forked from here share it."""
+    return mmap(-1, PAGESIZE)
+
+
+def withhold_network(recalled: str = "", page: mmap | None = None) -> None:
     """Note that this process is cut off from the network; `recalled` is what others before it asked for."""
     global _is_apart, _recalled, _page
     _is_apart, _recalled = True, recalled
-    _page = mmap(-1, PAGESIZE) if _page is None else _page
+    _page = _page if page is None else page
 
 
 def note(asked: Asked) -> None:
@@ -63,8 +69,8 @@ def note(asked: Asked) -> None:
         _page[asked.value[0]] = 1
 
 
-def _noted() -> str:
-    return "" if _page is None else " and ".join(each.value[1] for each in Asked if _page[each.value[0]])
+def _noted(page: mmap | None) -> str:
+    return "" if page is None else " and ".join(each.value[1] for each in Asked if page[each.value[0]])
 
 
 def is_apart() -> bool:
@@ -74,10 +80,15 @@ def is_apart() -> bool:
 
 def asked_for() -> str:
     """Return what programs here have asked a network for that they do not have; "" if nothing."""
-    return (_recalled or " and ".join(filter(None, (counted(), _noted())))) if _is_apart else ""
+    return (_recalled or asked_in("self", _page)) if _is_apart else ""
 
 
-def counted(process: int | str = "self") -> str:
+def asked_in(process: int | str, page: mmap | None) -> str:
+    """Return what was asked for in the network of a process, of which a page has what was noted."""
+    return " and ".join(filter(None, (_counted(process), _noted(page))))
+
+
+def _counted(process: int | str) -> str:
     """Return which calls the kernel has turned away in the network of a process; "" if none."""
     counts = {**_counts(process, "snmp"), **_counts6(process)}
     found = ((sum(counts.get(name, 0) for name in names), what) for what, names in _TURNED_AWAY)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import re
 import socket
 import sys
 import threading
@@ -124,6 +125,9 @@ _REACHING: Final = (
 )
 """Those of the events by which a program asks for somebody else on the network."""
 
+_OF_NETWORKS: Final = re.compile(r"/proc/(?:[0-9]+/|self/|thread-self/)?net/")
+"""Where the kernel's files are about the network that a process is in."""
+
 _note: Note | None = None
 _thread = 0
 _loading = False
@@ -157,7 +161,11 @@ def _is_cut_off(event: str, arguments: tuple[Any, ...]) -> bool:
 
     Whether it was turned away, the kernel counts (`confined`); this is where in the program it was.
     """
-    if not confined.is_apart() or event not in _REACHING:
+    if not confined.is_apart():
+        return False
+    if event == "open":
+        return isinstance(arguments[0], str) and _OF_NETWORKS.match(arguments[0]) is not None
+    if event not in _REACHING:
         return False
     # Sockets that are files have nothing to do with networks.
     return not (isinstance(arguments[0], socket.socket) and arguments[0].family == socket.AF_UNIX)
@@ -170,8 +178,9 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if what is None and not (event == "open" and _is_written(*arguments)):
         return
     frame = sys._getframe(1)
-    if not _is_importing(frame):
-        _tell(what or _FILES, frame)
+    if not _is_importing(frame) and _tell(what or _FILES, frame) and what == NO_NETWORK and event == "open":
+        # Nobody else sees that: to the kernel it is a file like any other.
+        confined.note(confined.Asked.INTERFACES)
 
 
 def _is_loaded(frame: FrameType | None) -> bool:
@@ -209,14 +218,17 @@ def _is_written(path: Any, mode: Any, flags: Any) -> bool:
     return writes or (isinstance(flags, int) and bool(flags & _WRITING))
 
 
-def _tell(what: str, frame: FrameType | None) -> None:
+def _tell(what: str, frame: FrameType | None) -> bool:
+    """Have told what is done outside; tell whether it was a program's doing."""
     global _note
     if frame is not None and frame.f_code.co_filename.startswith(_CONTROLLERS):
-        return
+        return False
     note, _note = _note, None
     try:
-        if note is not None and (where := place_of(frame)):
-            note(what, where)
+        if note is None or not (where := place_of(frame)):
+            return False
+        note(what, where)
+        return True
     finally:
         _note = note
 

@@ -41,7 +41,7 @@ class Finding:
     explanation: Explanation = UNEXPLAINED
 
 
-UNKNOWN: Final = "The run breaks nothing as far as its trace goes; what was judged, the trace does not say."
+UNKNOWN: Final = "The run violates nothing as far as its trace goes; what was judged, the trace does not say."
 _MOST: Final = 100
 """How many reasons or steps are taken over from a file, which may be a stranger's."""
 

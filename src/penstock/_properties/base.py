@@ -17,7 +17,7 @@ to be explained, and judging at rest or when the event that should have explaine
 That state is part of every state of a search, so it holds no more than is needed to go on judging:
 what is settled is forgotten, and sights whose order means nothing lead to equal states.
 
-A property also says when it was really put to the test, so that a result is not taken for more
+A property also says when it was really exercised, so that a result is not taken for more
 than it is: `judges` for what it sees, the answers of `at_rest` and `check` for the rest.
 
 Properties that are one function, of a user's own.

@@ -91,7 +91,7 @@ class Explanation:
         if strict:
             return f"without {_any_of(strict)}, {name} would hold."
         if weak:
-            other = f"but {name} would be broken in another way"
+            other = f"but {name} would be violated in another way"
             return f"without {_any_of(weak)}, this would not happen, {other}."
         return f"nothing but {_event_list(self.enough)}." if self.enough else ""
 

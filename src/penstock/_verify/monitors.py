@@ -71,5 +71,5 @@ class Monitor(Property):
         letter, step = seen
         after = self._onward(state, letter)
         if self._is_broken(after):
-            raise Violated(f"after {step}, whatever follows breaks it.")
+            raise Violated(f"after {step}, whatever follows violates it.")
         return after

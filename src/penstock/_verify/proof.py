@@ -461,7 +461,7 @@ class _Rounds:
         proof.assumptions = (*assumptions_of(model), *_ASSUMED, *_taken_on_trust(self._proving.options))
         if proof.findings:
             proof.result, proof.reasons = "violated", ()
-            proof.methods = {found.property: "a run that breaks it was found" for found in proof.findings}
+            proof.methods = {found.property: "a run that violates it was found" for found in proof.findings}
         elif proof.bounds:
             proof.result = "bounded"
 
@@ -654,8 +654,8 @@ def _refuted(claims: Claims, model: Model, reading: Reading, verdict: TemporalVe
     records, broken = breaks(model, reading, claims.vocabulary, transitions, len(run.loop))
     message = {
         "prefix": "what has happened is enough to break it.",
-        "rest": "then nothing more can happen, and it stays broken.",
-        "loop": f"the last {len(run.loop)} steps can go on for ever, and it stays broken.",
+        "rest": "then nothing more can happen, and it stays violated.",
+        "loop": f"the last {len(run.loop)} steps can go on for ever, and it stays violated.",
     }[run.ending]
     return Refutation(reading.text, message, records, broken and not verdict.divergence, loop=len(run.loop))
 

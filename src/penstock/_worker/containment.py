@@ -29,6 +29,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from mmap import mmap
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
@@ -128,12 +129,18 @@ class Contained:
     terminal: Terminal
     process: int = 0
     """The worker's own process number, once it has told it."""
+    page: mmap | None = None
+    """What is noted of what it asks a network for, if it has none."""
 
     def send(self, number: signal.Signals) -> None:
         """Send the worker a signal."""
         if self.process:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(self.process, number)
+
+    def asked_for(self) -> str:
+        """Return what it has asked the network for by now, from which it is cut off."""
+        return "" if self.page is None else confined.asked_in(self.process, self.page)
 
     def how_it_ended(self) -> Ended | None:
         """Return how it ended, once it has; None if nobody could tell."""
@@ -197,6 +204,7 @@ def start(work: Work, terminal: Terminal = Terminal.NONE, *, apart: bool = False
         printed, output = os.pipe2(os.O_CLOEXEC)
         faults = os.memfd_create("faults", os.MFD_CLOEXEC)
         scratch = tempfile.mkdtemp(prefix="penstock-")
+        page = confined.new_page() if apart else None
         with warnings.catch_warnings():
             # The worker has one thread, ours, and begins nothing that another of ours was in the middle of.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -212,19 +220,24 @@ def start(work: Work, terminal: Terminal = Terminal.NONE, *, apart: bool = False
     if warden:
         for file in (report, tell_status, output):
             os.close(file)
-        return Contained(warden, reports, status, printed, faults, scratch, terminal)
+        return Contained(warden, reports, status, printed, faults, scratch, terminal, page=page)
     try:
         for file in (reports, status, printed):
             os.close(file)
-        _guard(scratch, tell_status, report, partial(_enter, output, faults, scratch, terminal), work, apart)
+        _guard(scratch, tell_status, report, partial(_enter, output, faults, scratch, terminal), work, page)
     finally:
         os._exit(70)
 
 
 def _guard(
-    scratch: str, tell_status: int, report: int, enter: Callable[[], None], work: Work, apart: bool
+    scratch: str,
+    tell_status: int,
+    report: int,
+    enter: Callable[[], None],
+    work: Work,
+    page: mmap | None,
 ) -> NoReturn:
-    """Be the warden, and start the rest."""
+    """Be the warden, and start the rest; with a page for what is noted it has no network."""
     ours = os.getppid()
     # If we are killed before the warden knows what to do then, it hears of that when it does.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -241,9 +254,9 @@ def _guard(
     else:
         _clean_up_after(ours, scratch, _end_children)
     _limit_processes()
-    if apart and _leave_network():
+    if page is not None and _leave_network():
         # Here, since this process is still there when the worker has died, and can tell what it asked for.
-        confined.withhold_network()
+        confined.withhold_network(page=page)
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     ours_of_line, line = socket.socketpair()
     worker = os.fork()
@@ -275,8 +288,7 @@ def _end_namespace(init: int) -> None:
 
 def _limit_processes() -> None:
     """Have the namespace hold few processes, where it has a limit of its own; root obeys no other."""
-    release = os.uname().release.split("-")[0].split(".")
-    if os.getpid() == 1 and tuple(int(part) for part in release[:2] if part.isdecimal()) >= _OWN_PID_MAX:
+    if os.getpid() == 1 and syscalls.release() >= _OWN_PID_MAX:
         with suppress(OSError):
             Path("/proc/sys/kernel/pid_max").write_text(str(MOST_PROCESSES))
             confined.limit_processes(MOST_PROCESSES)

@@ -185,7 +185,7 @@ def supervise(
     asked = ""
     with interrupts() as pressed:
         for _ in range(_MOST_DEATHS):
-            watching = _Watching(page, pressed, until, allowance, most_mb, hear, show, apart)
+            watching = _Watching(page, pressed, until, allowance, most_mb, hear, show)
             work = _work(job, page, dict(fatal), traced, asked)
             end = watching.follow(start(work, terminal, apart=apart))
             if isinstance(end, Done):
@@ -294,8 +294,6 @@ class _Watching:
     most_mb: int
     hear: Tell
     show: Callable[[str], None]
-    apart: bool
-    """Whether the worker has no network."""
     _frames: Frames = field(default_factory=Frames)
     _end: Done | Failed | None = None
     _sent: int = 0
@@ -432,7 +430,7 @@ class _Watching:
             return None
         did = "computed" if computed > waited else "waited"
         what = f"it {did} for more than {page.limit:g} s, where nothing could interrupt it"
-        return _Death(number, True, what, page.place, confined.counted(worker.process) if self.apart else "")
+        return _Death(number, True, what, page.place, worker.asked_for())
 
     def _died(self, worker: Contained) -> _Death:
         """Return in which call a worker died."""

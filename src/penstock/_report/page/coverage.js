@@ -67,7 +67,7 @@ Penstock.coverage = (() => {
       tiles(found),
       found.properties?.length ? properties(found.properties) : null,
       ...list("Not covered", found.not_covered),
-      ...list("To go further, in this order", found.next_steps),
+      ...list("Next steps, in this order", found.next_steps),
       ...list("Strategies", found.strategies),
       ...list("Reductions", found.reductions),
     );

@@ -31,8 +31,8 @@ Penstock.masthead = (() => {
       return ["?", "The trace was cut short: whether a property is violated at its end is not known."];
     }
     const found = data.conclusion;
-    if (!found) return ["?", "This run breaks nothing as far as it goes; what was judged is not known."];
-    if (found.result === "violated") return ["?", `This run breaks nothing as far as it goes. ${found.told}`];
+    if (!found) return ["?", "This run violates nothing as far as it goes; what was judged is not known."];
+    if (found.result === "violated") return ["?", `This run violates nothing as far as it goes. ${found.told}`];
     if (!found.judged) return ["?", `Nothing was judged. ${found.told}`];
     return [found.result === "bounded" ? "?" : "✓", found.told];
   }
@@ -60,7 +60,7 @@ Penstock.masthead = (() => {
       `Go to step ${found.step}`,
     );
     button.addEventListener("click", () => store.go(store.run.broken));
-    button.title = "Go to the step that breaks it";
+    button.title = "Go to the step that violates it";
     return [
       element("span", { class: "sign", "aria-hidden": "true" }, "✗"),
       element(
