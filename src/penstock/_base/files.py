@@ -17,6 +17,7 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import shutil
 import stat
 import sys
@@ -252,9 +253,40 @@ def open_streams() -> None:
 def _naming(what: str, path: Path) -> Iterator[None]:
     """Turn what the system says about a file into a sentence."""
     try:
-        yield
+        with _reserve_at_hand():
+            yield
     except OSError as error:
         raise UnwritableError(what, path, error) from None
+
+
+_RESERVED: Final = 16
+"""How many files can be opened to write what was found when the program has opened all that it may."""
+
+_has_reserve = False
+
+
+def reserve_open_files() -> None:
+    """Let a program that runs in this process open a few files less than the process may."""
+    global _has_reserve
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= hard < soft + _RESERVED and soft > 4 * _RESERVED:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard - _RESERVED, hard))
+    _has_reserve = True
+
+
+@contextlib.contextmanager
+def _reserve_at_hand() -> Iterator[None]:
+    """Let files be opened that are kept in reserve, if this process has such."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if not _has_reserve or soft < 0:
+        yield
+        return
+    more = soft + _RESERVED if hard < 0 else min(soft + _RESERVED, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _below(path: Path, within: Path) -> list[Path]:

@@ -54,6 +54,9 @@ def spent(process: int | str = "self") -> Spent:
         return Spent(process_time(), 0.0)
     try:
         ran, kept_back, *_ = read(file, 100).split()
+    except OSError:
+        # It has ended since.
+        return Spent(process_time(), 0.0)
     finally:
         close(file)
     computing = int(ran) / 1e9

@@ -171,7 +171,7 @@ def _record(player: Reproducer, minimal: Minimal, path: Path, tries: int) -> Non
                 copy(recorded, path, _MINIMAL)
                 return
     raise PenstockError(
-        f"What was found does not lead to the violation again{f' in {tries} tries' if tries > 1 else ''}: "
+        f"The minimal sequence does not reproduce the violation{f' in {tries} tries' if tries > 1 else ''}: "
         + (
             f"the answers in {FILE} are those of another minimisation: delete it and minimise again."
             if player.is_exact

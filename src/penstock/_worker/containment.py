@@ -35,6 +35,7 @@ from threading import current_thread, main_thread
 from types import FrameType
 from typing import Final, NoReturn
 
+from penstock._base.files import reserve_open_files
 from penstock._base.garbage import collect_seldom
 from penstock._controllers import confined
 from penstock._worker import syscalls
@@ -431,6 +432,7 @@ def _enter(output: int, faults: int, scratch: str, terminal: Terminal) -> None:
     os.close(output)
     faulthandler.enable(faults, all_threads=False)
     collect_seldom()
+    reserve_open_files()
     _lower(resource.RLIMIT_FSIZE, MOST_FILE_BYTES)
     _lower(resource.RLIMIT_CORE, 0)
     if os.getuid():
