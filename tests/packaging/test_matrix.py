@@ -69,7 +69,7 @@ def assert_fuzzing(installed: Installed) -> None:
     found = installed.run("fuzz", "my_switch.py", "--topo", "linear,2", "--seed", "1", status=1)
     assert "NoBlackHoles is violated" in found and "1 persistent violation found." in found
     run = "penstock-runs/my_switch-1"
-    assert "inputs became 1, none of which can be left out" in installed.run("minimize", run, status=1)
+    assert "inputs to 1, none of which can be left out" in installed.run("minimize", run, status=1)
     assert "NoBlackHoles is violated" in installed.run("replay", f"{run}/minimal", status=1)
     assert "The report is in" in installed.run("report", run)
     assert (installed.folder / run / "report.html").read_text().rstrip().endswith("</html>")
